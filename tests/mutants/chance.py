@@ -27,9 +27,10 @@ _TESTS = {
     "cli/events": f"tests/cli/events tests/cli/remote {_ONE_STORE}",
     "cli/jobs": f"tests/cli/jobs tests/cli/remote tests/cli/test_show.py {_ONE_STORE}",
     "cli/operations": f"tests/cli/operations tests/cli/remote {_ONE_STORE}",
-    "cli/remote": f"tests/cli {_ONE_STORE} -k 'server or remote'",
-    "cli/run": f"tests/cli/run tests/system/test_start.py tests/host {_ONE_STORE}",
+    "cli/remote": f"tests/cli {_ONE_STORE} -k 'server or remote or frozen'",
+    "cli/run": f"tests/cli/run tests/system/test_start.py tests/host tests/sdk/tasks/test_queues.py {_ONE_STORE}",
     "cli/time": f"tests/cli/time tests/cli/remote {_ONE_STORE}",
+    "clock.py": f"tests/test_clock.py tests/engine/node tests/engine/liveness tests/sdk/tasks {_ONE_STORE}",
     "dialects": "tests/dialects",
     "dialects/light": f"tests/dialects/light tests/seeds/test_003_light_scheduler.py tests/system/light {_ONE_STORE}",
     "dialects/sync_tasks": "tests/dialects/sync_tasks tests/seeds/test_000_sync_tasks.py",
@@ -45,10 +46,12 @@ _TESTS = {
     "engine/doctor": "tests/cli/operations/test_doctor.py tests/server/routes/test_doctor.py",
     "engine/events": "tests/engine/events tests/seeds/test_004_events.py tests/server/routes/test_events.py"
     f" {_ONE_STORE}",
-    "engine/executors": f"tests/engine/executors tests/engine/worker/test_worker.py {_ONE_STORE}",
+    "engine/executors": "tests/engine/executors tests/engine/worker/test_worker.py tests/sdk/tasks/test_tasks.py"
+    f" {_ONE_STORE}",
     "engine/housekeeping": f"tests/engine/housekeeping tests/cli/operations {_ONE_STORE}",
     "engine/jobs": f"tests/engine/jobs tests/engine/worker tests/server/routes tests/sdk {_ONE_STORE}",
-    "engine/liveness": f"tests/engine/liveness tests/engine/node tests/system/workers/test_liveness.py {_ONE_STORE}",
+    "engine/liveness": "tests/engine/liveness tests/engine/node tests/engine/observation/test_happenings.py"
+    f" tests/server/routes/test_definitions.py tests/system/workers/test_liveness.py {_ONE_STORE}",
     "engine/node": f"tests/engine/node tests/engine/liveness tests/host {_ONE_STORE}",
     "engine/observation": f"tests/engine/observation tests/engine/node tests/server/routes/test_system.py {_ONE_STORE}",
     "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py tests/server/routes/test_schedules.py"
@@ -56,7 +59,9 @@ _TESTS = {
     "engine/topics": f"tests/engine/topics tests/dialects/light tests/server/routes/test_topics.py {_ONE_STORE}",
     "engine/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
     "engine/worker": f"tests/engine/worker tests/engine/faults tests/engine/node/test_node.py {_ONE_STORE}",
+    "errors.py": f"tests/cli/test_errors.py tests/server/routes {_ONE_STORE}",
     "host": f"tests/host tests/cli/run tests/system/test_start.py tests/streaming/test_up.py {_ONE_STORE}",
+    "lazy_names.py": f"tests/test_layers.py tests/sdk/tasks {_ONE_STORE}",
     "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness tests/engine/why"
     f" {_ONE_STORE}",
     "model/access": f"tests/model/test_openings.py tests/engine/access tests/server/auth {_ONE_STORE}",
@@ -87,8 +92,11 @@ _TESTS = {
     "shapes": "tests/shapes tests/server/test_shapes.py tests/server/routes tests/sdk/test_client.py tests/cli/jobs"
     f" tests/cli/operations tests/cli/remote tests/sdk/test_flask.py {_ONE_STORE}",
     "store": f"tests/contract {_ONE_STORE}",
-    "store/redis": "tests/contract tests/store/redis -k 'redis and not cluster'",
-    "store/sqlite": "tests/contract tests/store/sqlite tests/system/sqlite/test_sqlite_wake_ups.py -k 'not redis'",
+    "store/redis": "tests/contract tests/store/redis -k 'redis and not cluster or frozen'",
+    "store/redis/link": "tests/store/redis tests/contract/store tests/contract/claims tests/contract/queues"
+    " tests/system/redis -k 'redis or frozen'",
+    "store/sqlite": "tests/contract tests/store/sqlite tests/system/test_start.py"
+    " tests/system/sqlite/test_sqlite_wake_ups.py -k 'not redis'",
     "streaming": "tests/streaming",
     "testing": "tests/testing",
 }
@@ -141,7 +149,8 @@ def _spots(root: Path, under: str) -> list[tuple[Path, Spot]]:
 
 
 def _files(root: Path, under: str) -> list[Path]:
-    places = sorted((root / SOURCE / under).rglob("*"))
+    start = root / SOURCE / under
+    places = [start] if start.is_file() else sorted(start.rglob("*"))
     return [one for one in places if one.suffix in (".py", ".lua", ".sql") and place_of_tests(root, one)]
 
 
@@ -150,7 +159,7 @@ def place_of_tests(root: Path, path: Path) -> str | None:
     place = path.relative_to(root / SOURCE).as_posix()
     if place.startswith(_NOT_DRAWN):
         return None
-    fitting = [start for start in _TESTS if place.startswith(start + "/")]
+    fitting = [start for start in _TESTS if f"{place}/".startswith(f"{start}/")]
     return _TESTS[max(fitting, key=len)] if fitting else None
 
 

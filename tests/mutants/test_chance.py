@@ -45,3 +45,19 @@ def test_every_room_has_tests_for_what_is_drawn_there() -> None:
     rooms = [path for path in (ROOT / "src/rota").iterdir() if (path / "__init__.py").exists()]
 
     assert [room.name for room in rooms if place_of_tests(ROOT, room / "__init__.py") is None] == []
+
+
+def test_the_files_beside_the_rooms_are_changed_too() -> None:
+    files = [path for path in (ROOT / "src/rota").glob("*.py") if not path.name.startswith("__")]
+
+    assert files
+    assert [file.name for file in files if place_of_tests(ROOT, file) is None] == []
+    assert {mutant.file for mutant in draw(5, 1, under="clock.py")} == {"src/rota/clock.py"}
+
+
+def test_words_that_choose_the_tests_of_a_room_leave_what_is_tested_of_all() -> None:
+    rooms = [path for path in (ROOT / "src/rota").rglob("__init__.py") if place_of_tests(ROOT, path)]
+    by_words = {words for room in rooms if (words := (place_of_tests(ROOT, room) or "").partition(" -k ")[2])}
+
+    assert by_words
+    assert [words for words in by_words if not words.startswith("'not ") and "frozen" not in words] == []

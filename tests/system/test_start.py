@@ -54,6 +54,17 @@ def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
     assert_refused_in_one_line(url, tmp_path, "not a usable SQLite database")
 
 
+def test_an_sqlite_that_is_too_old_is_refused_and_the_oldest_that_will_do_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 35, 0))
+    open_store(f"sqlite:///{tmp_path}/rota.db").close()
+
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StoreRefused, match=r"needs 3\.35 or later"):
+        open_store(f"sqlite:///{tmp_path}/rota.db")
+
+
 def test_a_redis_that_would_drop_jobs_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with RedisServer({"maxmemory": "100mb", "maxmemory-policy": "allkeys-lru"}) as server:
         with pytest.raises(StoreRefused, match="allkeys-lru"):

@@ -71,6 +71,32 @@ def test_the_key_is_shown_once_to_people(folder: Path) -> None:
     assert "rota key create" in "".join(second.stdout)
 
 
+def said_by(folder: Path, *words: str, **variables: str) -> str:
+    """What a node tells people when it starts."""
+    with RotaProcess([*words, "--port", "0"], folder, **variables) as node:
+        node.until_said("  curl ")
+        assert node.stop() == 0
+    return "".join(node.stdout)
+
+
+@pytest.mark.parametrize("verb", ["up", "server"])
+def test_what_to_try_next_fits_what_was_started(folder: Path, verb: str) -> None:
+    first = said_by(folder, verb, "--store", "sqlite:///other.db")
+    second = said_by(folder, verb, HTTP_API_KEY="chosen", ROTA_STORE="sqlite:///third.db")
+
+    assert ("rota enqueue demo.hello" in first) is (verb == "up"), "only where there is a demo"
+    assert "  export ROTA_STORE=sqlite:///other.db\n" in first
+    assert "export" not in second, "other terminals have the variable too, or can have it"
+    assert "the one from HTTP_API_KEY" in second
+
+
+@pytest.mark.parametrize("words", [["up", "--port", "0"], ["scheduler"], ["worker"], ["worker", "--processes", "1"]])
+def test_a_node_of_any_kind_says_at_its_start_what_its_store_may_lose(folder: Path, words: list[str]) -> None:
+    with RedisServer() as server, RotaProcess([*words, "--json", "--store", server.url], folder) as node:
+        node.until_said("the store's set-up: nothing is persisted")
+        assert node.stop() == 0
+
+
 def test_the_demo_stays_away_from_a_store_with_job_types_of_its_own(folder: Path) -> None:
     done("job-type", "create", "mine", "--", "true")
 

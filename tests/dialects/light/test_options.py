@@ -28,8 +28,20 @@ def test_every_worker_sends_due_tasks_as_many_at_a_time_as_the_file_says(tmp_pat
     assert side_queues(settings_of(tmp_path, "light: {threads: 3}")) == {"light": 3}
 
 
+@pytest.mark.parametrize("threads", [0, 10_000])
+def test_a_worker_may_send_no_due_tasks_or_as_many_as_one_process_can(tmp_path: Path, threads: int) -> None:
+    assert side_queues(settings_of(tmp_path, f"light: {{threads: {threads}}}")) == {"light": threads}
+
+
 @pytest.mark.parametrize(
-    "text", ["light: {threads: -1}", "light: {optional_parameters: 1}", "light: {optional: true}", "light: 5"]
+    "text",
+    [
+        "light: {threads: -1}",
+        "light: {threads: 10001}",
+        "light: {optional_parameters: 1}",
+        "light: {optional: true}",
+        "light: 5",
+    ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput, match=r"rota\.yaml:1"):

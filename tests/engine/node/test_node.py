@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +36,7 @@ from tests.servers import RedisServer, raw_command, wait_until
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
+ROOT = Path(__file__).parents[3]
 SHORT_LEASE_MS = 400
 """Beats come every 100 ms, so that a test need not wait for one."""
 
@@ -132,6 +135,33 @@ def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: In
             await installation.ended(*jobs)
 
     asyncio.run(scene())
+
+
+FORGETS_ITS_NODE = """
+import asyncio, sys
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
+from rota.store import open_store
+from tests.engine.working import is_listed, until
+
+store = open_store(sys.argv[1])
+node = Node.open(store, NodeOptions())
+loop = asyncio.new_event_loop()
+run = loop.create_task(node.run())
+loop.run_until_complete(until(lambda: is_listed(store, node), "its first beat"))
+"""
+
+
+def test_a_program_that_ends_without_stopping_its_node_ends_all_the_same(
+    store: Store, store_url: str, installation: Installation
+) -> None:
+    """Else it would give signs of life for ever, and nobody would run the jobs that it had."""
+    command = [sys.executable, "-c", FORGETS_ITS_NODE, store_url]
+
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    assert [node.node_type for node in store.list_nodes(since=0)] == [installation.queue]
 
 
 def own_threads(before: list[threading.Thread]) -> list[str]:

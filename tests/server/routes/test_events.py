@@ -52,6 +52,7 @@ def test_a_list_of_events_is_taken_in_order_and_says_what_each_did(client: TestC
 
     body = answer.json()
     assert answer.status_code == 200
+    assert body.keys() == {"validated", "triggered", "failed"}, "it is no error as a whole: who repeats it repeats all"
     assert [(one["event"], one["dependency"]) for one in body["validated"]] == [(0, IN), (2, CRON)]
     assert [one["event"] for one in body["triggered"]] == [2]
     assert [(one["event"], one["field"]) for one in body["failed"]] == [(1, "eventTimestamp"), (3, "event")]
@@ -65,7 +66,7 @@ def test_a_list_of_which_nothing_is_good_is_a_bad_request(client: TestClient) ->
 
     answer = client.post("/events", json=[{}, {**GOOD, "eventTimestamp": "soon"}])
 
-    assert answer.status_code == 400
+    assert (answer.status_code, answer.json()["status"]) == (400, "error")
     assert [one["field"] for one in answer.json()["failed"]] == ["eventType", "eventTimestamp"]
     assert answer.json()["error"].startswith("[0].eventType: ")
     assert client.post("/events", json=[]).status_code == 400

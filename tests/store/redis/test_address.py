@@ -34,6 +34,13 @@ def test_what_an_address_leaves_open_has_its_usual_value(url: str, meant: tuple[
     assert (it.kind, it.is_tls, it.hosts, it.database, it.service, it.username, it.password) == meant
 
 
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:6379/0", "sentinel://127.0.0.1:26379/service/0"])
+def test_a_connection_that_is_idle_for_long_is_kept_alive_on_its_way(url: str) -> None:
+    ways = Address(url).connect().connection_pool.connection_kwargs
+
+    assert ways["socket_keepalive"] is True
+
+
 def test_who_waits_in_a_blocking_pop_has_a_patience_of_his_own() -> None:
     assert patience_of("redis://127.0.0.1:6379/0?answer_timeout_s=3", 20.0) == (20, 5)
 

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,28 @@ def test_a_store_whose_last_sync_failed_does_not_end_as_if_all_were_well(tmp_pat
     syncs.fail = True
     with pytest.raises(StoreUnavailable, match="what was written last may be lost"):
         store.close()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_sync_leaves_no_file_open(tmp_path: Path, syncs: Syncs, fails: bool) -> None:
+    syncs.fail = fails
+    store = open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")
+    store.put_setting("first", "1")
+    wait_until(lambda: syncs.count > 0, "a sync")
+
+    with suppress(StoreUnavailable):
+        store.close()
+
+    assert open_files_below(tmp_path) == []
+
+
+def open_files_below(folder: Path) -> list[str]:
+    """What this process has open there, as far as the system tells."""
+    found = []
+    for descriptor in Path("/proc/self/fd").glob("*"):
+        with suppress(FileNotFoundError):  # the one that reads the list is gone by now
+            found.append(str(descriptor.readlink()))
+    return [file for file in found if file.startswith(str(folder))]
 
 
 def test_what_no_thread_could_sync_is_synced_at_the_end(tmp_path: Path, syncs: Syncs) -> None:

@@ -58,7 +58,7 @@ def _scale(counts: Iterable[int]) -> Callable[[int], str]:
     most = max(counts, default=1)
 
     def colour(count: int) -> str:
-        return _COLOURS[0 if not count else 1 + min(3, count * 4 // (most + 1))]
+        return _COLOURS[0 if not count else 1 + count * 4 // (most + 1)]
 
     return colour
 

@@ -4,9 +4,11 @@ python -m tests.engine.executors.process.keeping_main SCENARIO
 """
 
 import os
+import resource
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
@@ -78,6 +80,24 @@ def without_keeper() -> None:
     tell(pid)
 
 
+def without_room() -> None:
+    """There is no room for the table at first."""
+    before, limits = open_files(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    for _ in range(3):
+        try:
+            keep_group()
+        except OSError as error:
+            tell(error.errno or 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    tell(open_files() - before)
+    tell(start_kept()[1])
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def tell(*pids: int) -> None:
     print(*pids, flush=True)
 
@@ -88,7 +108,6 @@ def die() -> NoReturn:
 
 
 if __name__ == "__main__":
-    {"many": many, "unnoted": unnoted, "forked": forked, "ended": ended, "without_keeper": without_keeper}[
-        sys.argv[1]
-    ]()
+    scenarios = (many, unnoted, forked, ended, without_keeper, without_room)
+    {scenario.__name__: scenario for scenario in scenarios}[sys.argv[1]]()
     die()

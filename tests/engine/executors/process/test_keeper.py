@@ -1,6 +1,7 @@
 """The keeper: groups end with the process that started them, and nothing else does."""
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -105,6 +106,14 @@ def test_a_keeper_that_somebody_killed_is_replaced_and_knows_the_groups_of_befor
     (pid,) = left_behind("without_keeper")
 
     await_death(pid)
+
+
+def test_a_keeper_for_which_there_is_no_room_leaves_nothing_open_and_is_there_when_there_is() -> None:
+    *errors, left_open, pid = left_behind("without_room")
+
+    await_death(pid)
+
+    assert (errors, left_open) == ([errno.EFBIG] * 3, 0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

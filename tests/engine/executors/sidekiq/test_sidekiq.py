@@ -406,6 +406,9 @@ def test_without_the_driver_the_job_fails_and_says_what_to_install(
         ({"class": "A", "queue": "a b"}, "metadata.queue"),
         ({"class": "A", "redis": "http://canary@x"}, "metadata.redis"),
         ({"class": "A", "redis": "redis://:canary@x:port/0"}, "metadata.redis"),
+        ({"class": "A", "redis": "redis://:canary@x:0/0"}, "metadata.redis"),
+        ({"class": "A", "redis": "redis://"}, "metadata.redis"),
+        ({"class": "A", "redis": "unix://"}, "metadata.redis"),
         ({"class": "A", "redis": 7}, "metadata.redis"),
         ({"class": "A", "retry": "yes"}, "metadata.retry"),
         ({"class": "A", "retry": -1}, "metadata.retry"),
@@ -428,6 +431,11 @@ def test_a_job_type_that_cannot_be_meant_is_refused_by_field(metadata: dict[str,
 
     assert caught.value.field == field
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["redis://x", "redis://x/1", "rediss://u:p@x:6380/0", "unix:///run/redis.sock"])
+def test_a_job_type_may_leave_open_what_its_redis_has_a_usual_value_for(url: str) -> None:
+    SidekiqExecutor().check(job_type("sidekiq", {"class": "A", "redis": url}))
 
 
 @pytest.mark.parametrize(
