@@ -78,20 +78,20 @@ class Outbox:
 
     def _take(self, queue: str, events: Sequence[Event], now: int) -> frozenset[str]:
         """Take some ends out of an outbox; returns the ids of those that are kept there."""
-        jobs = self._go_on_with_flows(events, now)
+        jobs = self._go_on_with_flows(queue, events, now)
         taken = [event for event in events if job_of_event(event) not in jobs]
         if taken:
-            now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
+            now = min(now, self._store.now(queue=queue))  # after the time of an event, older ones count for nothing
             self._events.post([_taken_at(now, event) for event in taken])
             self._store.clear_outbox(queue, taken)
         return frozenset(event.id for event in events if job_of_event(event) in jobs)
 
-    def _go_on_with_flows(self, events: Sequence[Event], now: int) -> set[str]:
+    def _go_on_with_flows(self, queue: str, events: Sequence[Event], now: int) -> set[str]:
         """The jobs whose ends are to be heard once more."""
         old = [job_of_event(event) for event in events if event.received_at <= now - MISSING_MS]
         new = [job_of_event(event) for event in events if event.received_at > now - MISSING_MS]
-        self._flows.go_on(old, although_missing=True)
-        return self._flows.go_on(new) - set(old)
+        self._flows.go_on(old, queue, although_missing=True)
+        return self._flows.go_on(new, queue) - set(old)
 
     def take_flows(self, now: int) -> None:
         """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""

@@ -94,7 +94,7 @@ class Ticker:
         if decided:
             fired = self._store.fire_schedules(queue, decided, now=now)
             if self._observers.wants(TicksDecided):
-                self._tell_ticks([one for one, is_done in zip(decided, fired, strict=True) if is_done])
+                self._tell_ticks(queue, [one for one, is_done in zip(decided, fired, strict=True) if is_done])
         states = [state for one in decided for state in (one.state, one.otherwise) if state]
         return min((state.due for state in states if state.due is not None), default=None)
 
@@ -147,10 +147,10 @@ class Ticker:
         if self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])[0]:
             self._observers.tell(SchedulePaused(schedule.name, note))
 
-    def _tell_ticks(self, firings: list[Firing]) -> None:
+    def _tell_ticks(self, queue: str, firings: list[Firing]) -> None:
         """As the rows have them: a tick whose job was refused for its unique key has not fired."""
         perhaps = [spec.id for one in firings if one.otherwise for spec in one.specs]
-        found = self._store.find_jobs(perhaps) if perhaps else []
+        found = self._store.find_jobs(perhaps, queue=queue) if perhaps else []
         refused = {job_id for job_id, job in zip(perhaps, found, strict=True) if job is None}
         for one in firings:
             if one.ticks:
