@@ -33,6 +33,7 @@ from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
+from rota.engine.node.prompt_driver import PromptDriver
 from rota.engine.node.thread_count import ThreadCount
 from rota.engine.observation.happenings import (
     DrainRequested,
@@ -154,9 +155,10 @@ class Node:
         news, housekeeping = StoreThread("rota-news"), StoreThread("rota-retention")
         # What is on time has a thread of its own: a long round of housekeeping must not make it late. A watchdog would
         # even begin to watch anew after each, as after each time that the loop was blocked: it waits in its thread too.
-        watch, ticks, foreign = StoreThread("rota-watchdog"), StoreThread("rota-ticker"), StoreThread("rota-dialects")
+        watch, foreign = StoreThread("rota-watchdog"), StoreThread("rota-dialects")
+        threads, prompt = (news, housekeeping, watch, foreign), self._prompt_drivers()
         background = [asyncio.create_task(self._drive(duty, housekeeping)) for duty in self._housekeeping_duties()]
-        background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
+        background += [asyncio.create_task(driver.drive()) for driver in prompt]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         if self._worker is not None and not self._options.threads:
@@ -184,7 +186,7 @@ class Node:
             # Not in one of the loop's own threads, which jobs may have taken, all of them and for ever.
             await news.call(heart.stop)
             has_left = await news.call(lambda: self._leave(node_type))
-            await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
+            await asyncio.gather(*(driver.end() for driver in prompt), *(thread.end() for thread in threads))
             if has_left:
                 self._presence.release(self.uuid)
 
@@ -299,11 +301,14 @@ class Node:
             dead_after_ms=self._options.dead_after_ms,
         )
 
-    def _prompt_duties(self) -> list[Duty]:
+    def _prompt_drivers(self) -> list[PromptDriver]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
-        return [ticker, self.engine.outbox]
+        ticker = Ticker(self._store, self._definitions, node=self.uuid, clock=self._clock, observers=self._observers)
+        return [
+            PromptDriver(ticker, "rota-ticker", do_round=self._do_round),
+            PromptDriver(self.engine.outbox, "rota-outbox", do_round=self._do_round),
+        ]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
