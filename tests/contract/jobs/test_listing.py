@@ -49,8 +49,20 @@ def test_jobs_are_found_one_by_one_in_order(store: Store) -> None:
     assert [job.id if job else None for job in found] == [second, None, first, second]
 
 
+def test_of_one_queue_only_its_own_jobs_are_found(store: Store) -> None:
+    queue = new_queue()
+    first, elsewhere, second = enqueue(store, spec(queue), spec(new_queue()), spec(queue))
+    claim(store, queue, limit=1)
+
+    found = store.find_jobs([second, elsewhere, new_id(NOW), first], queue=queue)
+
+    assert found == [*store.find_jobs([second]), None, None, *store.find_jobs([first])]
+    assert store.find_jobs([first, second], queue=new_queue()) == [None, None]
+
+
 def test_finding_nothing_answers_nothing(store: Store) -> None:
     assert store.find_jobs([]) == []
+    assert store.find_jobs([], queue=new_queue()) == []
 
 
 def test_an_empty_store_lists_nothing(store: Store) -> None:

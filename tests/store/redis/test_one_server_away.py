@@ -39,6 +39,15 @@ def test_jobs_of_the_other_servers_are_found(cluster: RedisCluster) -> None:
         assert [job.id for job in store.find_jobs(left) if job] == left
 
 
+def test_who_asks_about_one_queue_asks_its_server_only(cluster: RedisCluster) -> None:
+    with closing(open_store(cluster.url)) as store:
+        gone, left = lose_a_server(cluster, store)
+        queues = [job.spec.queue for job in store.find_jobs(left) if job]
+
+        assert store.find_jobs([*gone, left[0]], queue=queues[0])[-1] is not None
+        assert len([store.now(queue=queue) for queue in queues * 20]) == len(queues) * 20
+
+
 def test_of_a_job_that_no_other_has_it_is_not_said_that_it_is_gone(cluster: RedisCluster) -> None:
     with closing(open_store(cluster.url)) as store:
         gone, left = lose_a_server(cluster, store)

@@ -9,14 +9,17 @@ for nothing.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import structs
 
+from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.flows import Flows
 from rota.engine.node.duty import Round
+from rota.engine.node.rounds import Look, Rounds
 from rota.model.events.event import Event
 from rota.model.runs.settlement import job_of_event
 from rota.store.contract.store import Store
@@ -26,6 +29,7 @@ MISSING_MS = 60_000
 """How long after an end other jobs of its flow's stage may be on their way into their queues; what is not there then is
 gone. They are handed in together, one queue after another."""
 _PER_ROUND = 500
+_FLOW_QUEUES = "flow queues"
 _MOST_READ = 10_000
 """Ends that are read of one outbox at once, those that are passed over included."""
 
@@ -34,13 +38,21 @@ class Outbox:
     """A duty: `run_once` takes what is in the outboxes of all queues."""
 
     def __init__(
-        self, store: Store, definitions: Definitions, events: Events, flows: Flows, flow_queues: FlowQueues
+        self,
+        store: Store,
+        definitions: Definitions,
+        clock: Clock,
+        *,
+        events: Events,
+        flows: Flows,
+        flow_queues: FlowQueues,
     ) -> None:
         self._store = store
         self._flows = flows
         self._flow_queues = flow_queues
         self._definitions = definitions
         self._events = events
+        self._rounds = Rounds(clock)
         self._is_idle = False
         self._passed: dict[str, frozenset[str]] = {}
         """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
@@ -48,18 +60,36 @@ class Outbox:
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        round = Round()
-        taken = round.each(self._queues(now), lambda queue: self.take(queue, now))
+        round = self._rounds.begin()
+        looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in self._queues(round, now)}
+        left_over = self._rounds.take(round, looks)
         round.end()
-        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+        return 0.0 if left_over else EVERY_S
 
-    def _queues(self, now: int) -> list[str]:
+    @property
+    def is_stuck(self) -> bool:
+        return self._rounds.is_stuck
+
+    def end(self) -> None:
+        self._rounds.end()
+
+    def _queues(self, round: Round, now: int) -> list[str]:
         """Where ends may be that somebody waits for."""
         # One more round after the last configuration has gone: what is left must not surprise one that comes later.
         was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
         if was_idle and self._is_idle:
-            return self._flow_queues.all(now)
+            self._rounds.take(round, {_FLOW_QUEUES: partial(self._refresh_flow_queues, now)})
+            return self._flow_queues.known()
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
+
+    def _refresh_flow_queues(self, now: int) -> bool:
+        """Until it is done, those that are known count: the server that has the others may hang."""
+        self._flow_queues.refresh(now)
+        return False
+
+    def _look_at(self, queue: str, now: int) -> bool:
+        """Take what is in one outbox; tells whether there may be more."""
+        return self.take(queue, now) >= _PER_ROUND
 
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were. Those that are kept are in
@@ -78,20 +108,20 @@ class Outbox:
 
     def _take(self, queue: str, events: Sequence[Event], now: int) -> frozenset[str]:
         """Take some ends out of an outbox; returns the ids of those that are kept there."""
-        jobs = self._go_on_with_flows(events, now)
+        jobs = self._go_on_with_flows(queue, events, now)
         taken = [event for event in events if job_of_event(event) not in jobs]
         if taken:
-            now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
+            now = min(now, self._store.now(queue=queue))  # after the time of an event, older ones count for nothing
             self._events.post([_taken_at(now, event) for event in taken])
             self._store.clear_outbox(queue, taken)
         return frozenset(event.id for event in events if job_of_event(event) in jobs)
 
-    def _go_on_with_flows(self, events: Sequence[Event], now: int) -> set[str]:
+    def _go_on_with_flows(self, queue: str, events: Sequence[Event], now: int) -> set[str]:
         """The jobs whose ends are to be heard once more."""
         old = [job_of_event(event) for event in events if event.received_at <= now - MISSING_MS]
         new = [job_of_event(event) for event in events if event.received_at > now - MISSING_MS]
-        self._flows.go_on(old, although_missing=True)
-        return self._flows.go_on(new) - set(old)
+        self._flows.go_on(old, queue, although_missing=True)
+        return self._flows.go_on(new, queue) - set(old)
 
     def take_flows(self, now: int) -> None:
         """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""

@@ -30,11 +30,11 @@ class Flows:
         self._store = store
         self._intake = intake
 
-    def go_on(self, ended_ids: Sequence[str], *, although_missing: bool = False) -> set[str]:
-        """Jobs have ended: make those that follow them. Returns of which it cannot be told yet whether something
-        follows, one per stage: the others of their stage have ended too, or are not there. These may be on their way
-        into another queue, or gone; `although_missing` says that they are gone."""
-        jobs = [job for job in self._store.find_jobs(ended_ids) if job is not None] if ended_ids else []
+    def go_on(self, ended_ids: Sequence[str], queue: str, *, although_missing: bool = False) -> set[str]:
+        """Jobs of a queue have ended: make those that follow them. Returns of which it cannot be told yet whether
+        something follows, one per stage: the others of their stage have ended too, or are not there. These may be on
+        their way into another queue, or gone; `although_missing` says that they are gone."""
+        jobs = [job for job in self._store.find_jobs(ended_ids, queue=queue) if job is not None] if ended_ids else []
         stages = {(job.spec.flow.id, job.spec.flow.first): job for job in jobs if job.spec.flow and job.spec.flow.rest}
         return {job.id for job in stages.values() if not self._go_on(job, although_missing)}
 

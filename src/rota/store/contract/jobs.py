@@ -93,8 +93,9 @@ class JobStore(Protocol):
         connection to anything else is refused (`InvalidInput`); a store that is no database refuses every one."""
         ...
 
-    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
-        """One answer per id, in order."""
+    def find_jobs(self, job_ids: Sequence[str], *, queue: str | None = None) -> list[Job | None]:
+        """One answer per id, in order. With `queue` only jobs of that one are found, and nothing else is asked: on a
+        cluster, other servers may be away."""
         ...
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:

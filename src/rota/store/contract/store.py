@@ -63,8 +63,9 @@ class Store(
         this one: what is in memory ends with this one."""
         ...
 
-    def now(self) -> int:
-        """The store's own clock, in epoch milliseconds. Nodes follow it."""
+    def now(self, *, queue: str | None = None) -> int:
+        """The store's own clock, in epoch milliseconds. Nodes follow it. With `queue` no other server of a cluster is
+        asked than the one that has it."""
         ...
 
     def problems(self) -> list[str]:

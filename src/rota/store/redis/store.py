@@ -8,6 +8,7 @@ from typing import Self
 
 from rota.clock import SystemClock
 from rota.store.records.unreadable import Unreadable
+from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.connection import Address
 from rota.store.redis.link.link import Link
@@ -66,8 +67,8 @@ class RedisStore(
     def reopen(self) -> Self:
         return self._connect(self._link.address)
 
-    def now(self) -> int:
-        return self._link.now()
+    def now(self, *, queue: str | None = None) -> int:
+        return self._link.now(None if queue is None else QueueKeys(queue).jobs)
 
     def problems(self) -> list[str]:
         return self._problems + self._troubles.past()

@@ -55,7 +55,7 @@ class SqliteStore(
         found._owns_database = False  # there is one connection, which ends with the first handle
         return found
 
-    def now(self) -> int:
+    def now(self, *, queue: str | None = None) -> int:
         return self._clock.now()
 
     def problems(self) -> list[str]:

@@ -58,11 +58,15 @@ class Link:
         if self._client is not None:
             self._client.close()
 
-    def now(self) -> int:
-        """The servers' clock, in epoch milliseconds."""
-        options = {"target_nodes": RedisCluster.RANDOM} if self.is_cluster else {}
-        seconds, micros = self.repeated(lambda: self.client.time(**options))
+    def now(self, key: str | None = None) -> int:
+        """The servers' clock, in epoch milliseconds: on a cluster, of the server that has a key, or of any."""
+        seconds, micros = self.repeated(lambda: self._ask_time(key))
         return int(seconds) * 1000 + int(micros) // 1000
+
+    def _ask_time(self, key: str | None) -> Any:
+        if not self.is_cluster:
+            return self.client.time()
+        return self.client.time(target_nodes=RedisCluster.RANDOM if key is None else self.client.get_node_from_key(key))
 
     def repeated(self, call: Callable[[], _Answer]) -> _Answer:
         """What a call answers. It is made once more if the connection broke."""

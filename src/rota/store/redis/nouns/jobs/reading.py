@@ -20,7 +20,9 @@ class RedisJobReading(RedisQueues):
         super().__init__(link)
         self._lookup = Lookup(link, self.list_queues)
 
-    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+    def find_jobs(self, job_ids: Sequence[str], *, queue: str | None = None) -> list[Job | None]:
+        if queue is not None:
+            return self._jobs_in(queue, job_ids)
         found: dict[str, Job] = {}
         for queue, known in self._lookup.by_queue(job_ids).items():
             found |= {job.id: job for job in self._jobs_in(queue, known) if job}

@@ -47,8 +47,9 @@ class SqliteJobs(SqliteAwaited):
         with translated_errors(self._database.path):
             return enqueue_within(connection, self._database.path, specs, now, self._awaited_ends)
 
-    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
-        return find_jobs(self._database, job_ids)
+    def find_jobs(self, job_ids: Sequence[str], *, queue: str | None = None) -> list[Job | None]:
+        found = find_jobs(self._database, job_ids)
+        return [job if job and queue in (None, job.spec.queue) else None for job in found]
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(Sections(self._database), query, limit, cursor)
