@@ -10,6 +10,7 @@ from msgspec import Struct
 from rota.store import Store
 from tests.server.gate.raw_http import Server, asked
 
+_HELD_UP = Path("/proc/thread-self/schedstat")
 FEW = 10
 """So many questions may be cut before the first is answered: with fewer nothing is said of a rule."""
 
@@ -22,8 +23,9 @@ class Seen(Struct):
     cut: int = 0
     """Questions whose connection ended without an answer."""
     spent: list[float] = []
-    """CPU time of the server between each question and its answer: what it did meanwhile, and for whom. Unlike the time
-    that passed, it does not depend on what else the machine does."""
+    """CPU time of the server between each question and its answer: what it did meanwhile, and for whom; but for what it
+    did while the watcher itself had to wait for a core. Unlike the time that passed, it does not depend on what else
+    the machine does."""
     beats: list[int] = []
     """When the node said that it lives, by its own clock."""
     longest_silence: int = 0
@@ -56,7 +58,7 @@ class Watcher:
         return seen
 
     def _ask(self, seen: Seen) -> None:
-        begun, spent = time.perf_counter(), self._spent()
+        begun, spent, held_up = time.perf_counter(), self._spent(), held_up_s()
         try:
             answer = asked(self._up, "GET", "/health", self._up.bearer)
         except ConnectionError:
@@ -68,7 +70,7 @@ class Watcher:
         # A store that is slow to answer, on a slow machine, is no fault; whether it beats is judged at the end.
         assert answer == (200, "ok") or "store unavailable" in answer[1], (answer, seen)
         seen.answers.append((time.perf_counter() - begun) * 1000)
-        seen.spent.append((self._spent() - spent) * 1000)
+        seen.spent.append(max(self._spent() - spent - (held_up_s() - held_up), 0.0) * 1000)
 
     def _look(self, seen: Seen) -> None:
         now = self._store.now()
@@ -81,6 +83,14 @@ class Watcher:
     def _spent(self) -> float:
         """CPU seconds of the process, by the clock that the kernel has for each."""
         return time.clock_gettime(~self._pid << 3 | 2)
+
+
+def held_up_s() -> float:
+    """For how many seconds this thread was ready to run and had no core, as far as the kernel tells."""
+    try:
+        return int(_HELD_UP.read_text().split()[1]) / 1_000_000_000
+    except OSError:
+        return 0.0
 
 
 def memory_of(pid: int) -> int:

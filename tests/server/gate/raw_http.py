@@ -4,6 +4,8 @@ import http.client
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from tests.patience import DEADLINE_S
+
 
 class Server(NamedTuple):
     """A server that runs as a process of its own."""
@@ -22,7 +24,7 @@ class Server(NamedTuple):
 
 def asked(server: Server, method: str, path: str, headers: dict[str, str], body: str = "") -> tuple[int, str]:
     """Status and text of the answer to a request with these very headers."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_S)
     try:
         connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
