@@ -44,9 +44,8 @@ class TimedDatabase(Database):
         self.steps.append((time.perf_counter() - began, time.thread_time() - cpu))
 
     def longest(self) -> str:
-        return (
-            f"longest step {max(self.steps)[0] * 1e3:.1f} ms, its CPU {max(cpu for _, cpu in self.steps) * 1e3:.1f} ms"
-        )
+        took, cpu = zip(*self.steps, strict=True)
+        return f"{len(took)} steps, {_spread(took)}; CPU {_spread(cpu)}, {sum(cpu):.2f} s in all"
 
 
 class Bench:
@@ -97,6 +96,12 @@ def commits(folder: Path) -> None:
         print(f"{synchronous}: a job alone {_us(alone)}, p99 {p99 * 1e6:.0f} us; of {BATCH} in a call {_us(each)}")
 
 
+def _spread(times: Sequence[float]) -> str:
+    in_order = sorted(times)
+    median, p99 = statistics.median(in_order), in_order[len(in_order) * 99 // 100]
+    return f"median {median * 1e3:.2f} ms, p99 {p99 * 1e3:.1f} ms, longest {in_order[-1] * 1e3:.1f} ms"
+
+
 def _us(times: list[float]) -> str:
     return f"median {statistics.median(times) * 1e6:.0f} us, mean {statistics.mean(times) * 1e6:.0f} us"
 
@@ -110,8 +115,8 @@ def _timed(rounds: int, action: Callable[[], object]) -> list[float]:
     return times
 
 
-def retention(folder: Path, ended: int, lines: int) -> None:
-    bench = Bench(folder, "NORMAL")
+def retention(folder: Path, ended: int, lines: int, *, synchronous: str = "NORMAL") -> None:
+    bench = Bench(folder, synchronous)
     with closing(bench.store):
         for start in range(0, ended, 10_000):
             bench.enqueue(min(10_000, ended - start))
@@ -120,26 +125,30 @@ def retention(folder: Path, ended: int, lines: int) -> None:
         bench.store.count_jobs(bench.queue)
         counting_ms = (time.thread_time() - began) * 1e3
         bench.database.steps.clear()
-        with _another_writer(bench.path) as waits:
+        with (
+            _another_writer(bench.path, synchronous) as waits,
+            _another_writer(folder / "beside.db", "FULL") as commits,
+        ):
             began = time.perf_counter()
             count = 0
             while count < 5_000:
                 count += bench.store.trim_history(bench.queue, ended_before=0, keep=ended - 5_000, limit=1_000)
             took = time.perf_counter() - began
         log = Path(f"{bench.path}-wal").stat().st_size >> 20
-        print(f"forget 5,000 of {ended} with {lines} lines each: {took:.2f} s, {bench.database.longest()}")
         print(
-            f"  another writer waited {max(waits) * 1e3:.0f} ms at most; log {log} MiB; count_jobs {counting_ms:.1f} ms"
+            f"{synchronous}: forget 5,000 of {ended} with {lines} lines each: {took:.2f} s, {bench.database.longest()}"
         )
+        print(f"  another writer waited {_spread(waits)}; log {log} MiB; count_jobs {counting_ms:.1f} ms of CPU")
+        print(f"  a commit of one row to another file, with FULL, took meanwhile {_spread(commits)}")
 
 
 @contextmanager
-def _another_writer(path: Path) -> Iterator[Sequence[float]]:
+def _another_writer(path: Path, synchronous: str) -> Iterator[Sequence[float]]:
     """How long each small write of another handle takes meanwhile."""
     waits, is_over = [0.0], threading.Event()
 
     def write() -> None:
-        with closing(SqliteStore(Database(str(path), synchronous="NORMAL").open())) as store:
+        with closing(SqliteStore(Database(str(path), synchronous=synchronous).open())) as store:
             while not is_over.wait(0.001):
                 began = time.perf_counter()
                 store.put_setting("bench", str(began))
@@ -162,16 +171,15 @@ def claims(folder: Path) -> None:
         bench.database.steps.clear()
         while not bench.claim(16):
             pass
-        print(
-            f"claim past {LOCKED} jobs of one taken lock: {len(bench.database.steps)} steps, {bench.database.longest()}"
-        )
+        print(f"claim past {LOCKED} jobs of one taken lock: {bench.database.longest()}")
 
 
 def main(folder: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="rota-sqlite-", dir=folder) as made:
         commits(Path(made))
         claims(Path(made))
-        retention(Path(made), LOGGED, LINES)
+        for synchronous in ("NORMAL", "FULL"):
+            retention(Path(made), LOGGED, LINES, synchronous=synchronous)
         retention(Path(made), ENDED, 0)
 
 

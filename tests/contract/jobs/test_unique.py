@@ -85,6 +85,29 @@ def test_the_first_of_one_call_gets_the_key(store: Store) -> None:
     assert given(store, queue) == [first.id, other.id]
 
 
+def test_each_of_many_jobs_of_one_call_is_judged_by_its_own_key(store: Store) -> None:
+    """More than a Lua script hands to one command."""
+    queue, many = new_queue(), 4_500
+    holders = [spec(queue, unique_key=f"{n}") for n in (0, many - 1)]
+    enqueue(store, *holders)
+    jobs = [spec(queue, unique_key=f"{n}") for n in range(many)]
+    again = [spec(queue, unique_key=f"{n}") for n in (0, many - 1, many - 2)]
+
+    answers = store.enqueue_jobs([*jobs, *again], now=NOW)
+
+    first, last = (Admission(holder.id, False) for holder in holders)
+    accepted = jobs[1:-1]
+    assert answers == [
+        first,
+        *(Admission(job.id, True) for job in accepted),
+        last,
+        first,
+        last,
+        Admission(accepted[-1].id, False),
+    ]
+    assert enqueue(store, *(spec(queue, unique_key=job.unique_key) for job in accepted)) == [one.id for one in accepted]
+
+
 def test_a_repeated_enqueue_names_the_job_itself(store: Store) -> None:
     queue = new_queue()
     job = spec(queue, unique_key="k")

@@ -29,6 +29,8 @@ from tests.contract.building import (
 )
 
 LONG_AGO = NOW + 1
+COUNTED = 1
+"""A row that is changed in each step: how many jobs of a state were forgotten."""
 
 
 class MeasuredDatabase(Database):
@@ -103,6 +105,43 @@ def test_long_lines_are_forgotten_in_smaller_numbers(store: SqliteStore, databas
     assert messages_of(store, held.spec.id) == []
 
 
+@pytest.mark.parametrize("way", ["trim", "delete"])
+def test_large_jobs_are_forgotten_in_smaller_numbers(store: SqliteStore, database: MeasuredDatabase, way: str) -> None:
+    queue, jobs, result = new_queue(), history.STEP_JOBS // 2, "x" * (history.STEP_BYTES // 4)
+    ids = enqueue(store, *(spec(queue) for _ in range(jobs)))
+    finish(store, *(succeed(held, NOW, result) for held in claim_all(store, queue)))
+    database.changes.clear()
+
+    if way == "trim":
+        assert store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) == jobs
+    else:
+        assert store.delete_jobs(ids) == [True] * jobs
+
+    assert max(database.changes) <= 3 + COUNTED
+    assert counts(store, queue) == {}
+
+
+def test_a_job_that_is_larger_than_a_step_is_a_step_of_its_own(store: SqliteStore, database: MeasuredDatabase) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue), spec(queue))
+    held = claim_all(store, queue)
+    store.append_logs([log_batch(one, "line") for one in held])
+    finish(store, *(succeed(one, NOW, "x" * history.STEP_BYTES) for one in held))
+    database.changes.clear()
+
+    assert store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) == 2
+
+    lines, one_job = 2, 1 + COUNTED
+    assert [changes for changes in database.changes if changes] == [lines, one_job, one_job]
+
+
+@pytest.fixture
+def few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs that are too long for a call are then soon written."""
+    monkeypatch.setattr(history, "CALL_PIECES", 10)
+
+
+@pytest.mark.usefixtures("few_pieces")
 def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore) -> None:
     queue, jobs = new_queue(), 2 * history.STEP_JOBS
     lines = history.STEP_LINES * history.CALL_PIECES // history.STEP_JOBS + 1
@@ -116,6 +155,7 @@ def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore
     assert trimmed == [jobs // 2, jobs // 2, 0]
 
 
+@pytest.mark.usefixtures("few_pieces")
 def test_long_logs_are_forgotten_a_bounded_number_of_pieces_at_a_time(
     store: SqliteStore, database: MeasuredDatabase
 ) -> None:

@@ -19,11 +19,13 @@ from rota.store.sqlite.database.queries import SQL, json_array
 
 STEP_JOBS = 100
 STEP_LINES = 500
-STEP_BYTES = 1024 * 1024
-"""What one transaction forgets at most: jobs, lines of their logs, and bytes of these. One line more than that if it is
-the first."""
-CALL_PIECES = 50
-"""Pieces of logs after which a call of `trim_history` or `delete_logs` leaves the rest to the next one."""
+STEP_BYTES = 256 * 1024
+"""What one transaction forgets at most: jobs, blocks of their logs, and bytes of both; more bytes only if a single one
+has them. Where SQLite overwrites what is deleted, as Debian's does, each of these bytes is written, and synced with the
+commit."""
+CALL_PIECES = 200
+"""Transactions that left something over, after which a call of `trim_history` or `delete_logs` leaves the rest to the
+next one."""
 _EVER = 1 << 62
 _Item = TypeVar("_Item")
 
@@ -86,28 +88,41 @@ def _in_steps(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
 
 
 def _forget(database: Database, job_ids: Sequence[str], ended_until: int) -> tuple[set[str], int]:
-    """Forget jobs that ended by then: those that there were, and how many pieces of logs were forgotten before."""
+    """Forget jobs that ended by then: those that there were, and how many steps left something over."""
+    forgotten, is_done = _forget_step(database, job_ids, ended_until)
     pieces = 0
-    while (forgotten := _forget_step(database, job_ids, ended_until)) is None:
+    while not is_done:
         pieces += 1
         database.give_way()
+        more, is_done = _forget_step(database, job_ids, ended_until)
+        forgotten |= more
     if len(job_ids) == STEP_JOBS:  # more may follow
         database.give_way()
     return forgotten, pieces
 
 
-def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -> set[str] | None:
-    """Forget jobs that ended by then; those that there were, or None if their logs take another step."""
+def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -> tuple[set[str], bool]:
+    """Forget jobs that ended by then, their logs first: those that it forgot, and whether nothing is left over."""
     with database.write() as db:
-        ids = json_array(job_ids)
-        ended = db.execute(SQL["ended_jobs"], {"ids": ids, "until": ended_until}).fetchall()
-        ids = json_array([row["id"] for row in ended])
-        is_done = _delete_lines(db, ids)
-        if is_done:
-            db.execute(SQL["delete_jobs"], {"ids": ids})
-            db.execute(SQL["delete_from_series"], {"ids": ids})
-            count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
-    return {row["id"] for row in ended} if is_done else None
+        ended = db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids), "until": ended_until}).fetchall()
+        size, are_all = _delete_lines(db, json_array([row["id"] for row in ended]))
+        some = _within_step(ended, size) if are_all else []
+        ids = json_array([row["id"] for row in some])
+        db.execute(SQL["delete_jobs"], {"ids": ids})
+        db.execute(SQL["delete_from_series"], {"ids": ids})
+        count_forgotten(db, ((row["queue"], row["state"]) for row in some))
+    return {row["id"] for row in some}, len(some) == len(ended)
+
+
+def _within_step(jobs: Iterable[sqlite3.Row], size: int) -> list[sqlite3.Row]:
+    """The first jobs that fit into a step which has forgotten so many bytes; one at least if it has forgotten none."""
+    some = []
+    for job in jobs:
+        if size and size + job["bytes"] > STEP_BYTES:
+            break
+        size += job["bytes"]
+        some.append(job)
+    return some
 
 
 def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | None:
@@ -115,23 +130,24 @@ def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | 
     with database.write() as db:
         ended = db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids), "until": _EVER}).fetchall()
         ids = [str(row["id"]) for row in ended]
-        return set(ids) if _delete_lines(db, json_array(ids)) else None
+        _, are_all = _delete_lines(db, json_array(ids))
+        return set(ids) if are_all else None
 
 
-def _delete_lines(db: sqlite3.Connection, ids: str) -> bool:
-    """Forget the first lines of the logs of some jobs, a bounded number; tells whether these were all."""
+def _delete_lines(db: sqlite3.Connection, ids: str) -> tuple[int, bool]:
+    """Forget the first lines of the logs of some jobs, a bounded number; how many bytes, and whether these were all."""
     last_positions: dict[str, int] = {}
     size, are_all = 0, True
     # Read one by one: a line that is left to the next step may be long, and others wait for the end of this one.
     with closing(db.execute(SQL["first_lines"], {"ids": ids, "limit": STEP_LINES + 1})) as lines:
         for taken, line in enumerate(lines):
-            size += line["bytes"]
-            if taken == STEP_LINES or (taken and size > STEP_BYTES):
+            if taken == STEP_LINES or (taken and size + line["bytes"] > STEP_BYTES):
                 are_all = False
                 break
+            size += line["bytes"]
             last_positions[line["job_id"]] = line["position"]
     db.executemany(SQL["delete_lines"], list(last_positions.items()))
-    return are_all
+    return size, are_all
 
 
 def _oldest(db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[tuple[int, str]]:

@@ -5,8 +5,8 @@
 SELECT ended_at, id FROM jobs WHERE queue = :queue AND state = :state AND ended_at < :before ORDER BY ended_at, id LIMIT :limit;
 
 -- name: ended_jobs
--- Those of some jobs that are over, and were by an instant.
-SELECT id, queue, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at <= :until;
+-- Those of some jobs that are over, and were by an instant, and how long they are.
+SELECT id, queue, state, length(spec) + length(ending) + COALESCE(length(past), 0) AS bytes FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at <= :until;
 
 -- name: delete_jobs
 -- Forget jobs, which are over.

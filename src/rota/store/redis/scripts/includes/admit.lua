@@ -3,12 +3,14 @@
 -- accepted. Tells a waiting node. Only jobs with a mark may be in a series.
 local function admit(jobs, ready, delayed, unique, marks, wake, series, entries, first, last)
   local ids = {}
-  for i = first, last, 6 do ids[#ids + 1] = entries[i] end
+  for n = 1, (last - first + 1) / 6 do ids[n] = entries[first + (n - 1) * 6] end
   if #ids == 0 then return {} end
   local known = get_all(jobs, ids)
 
   local refused, seen = {}, {}
   local new_specs, new_ready, new_delayed, new_marks = {}, {}, {}, {}
+  -- What every job has is counted: `#` searches for the end of a table, and this is one step for thousands of jobs.
+  local specs, readies = 0, 0
   for n = 1, #ids do
     local at = first + (n - 1) * 6 - 1
     local id, due, mark, unique_key = ids[n], entries[at + 4], entries[at + 5], entries[at + 6]
@@ -22,11 +24,11 @@ local function admit(jobs, ready, delayed, unique, marks, wake, series, entries,
       refused[#refused + 1] = survivor
     else
       seen[id] = true
-      new_specs[#new_specs + 1] = id
-      new_specs[#new_specs + 1] = entries[at + 2]
+      new_specs[specs + 1], new_specs[specs + 2] = id, entries[at + 2]
+      specs = specs + 2
       if due == '' then
-        new_ready[#new_ready + 1] = entries[at + 3]
-        new_ready[#new_ready + 1] = id
+        new_ready[readies + 1], new_ready[readies + 2] = entries[at + 3], id
+        readies = readies + 2
       else
         new_delayed[#new_delayed + 1] = due
         new_delayed[#new_delayed + 1] = id

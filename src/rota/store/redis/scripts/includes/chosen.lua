@@ -18,7 +18,8 @@ local function came_since(chosen, seen, ids)
 end
 
 local function remember_chosen(chosen, ids)
-  local last = last_chosen(chosen)
-  for n, id in ipairs(ids) do redis.call('ZADD', chosen, last + n, id) end
+  local last, numbered = last_chosen(chosen), {}
+  for n, id in ipairs(ids) do numbered[2 * n - 1], numbered[2 * n] = last + n, id end
+  add_all(chosen, numbered)
   redis.call('ZREMRANGEBYRANK', chosen, 0, -MOST_CHOSEN - 1)
 end
