@@ -53,7 +53,7 @@ class World:
         self.queue = self.definitions.ensure_node_type(NodeType(uuid=new_id(now), name="default")).uuid
         self.definitions.define_job_type(JobType(uuid=new_id(now), name="noop", executor="log"))
         self.schedules = engine.schedules
-        self.ticker = Ticker(store, self.definitions, node="0" * 36, clock=self.clock)
+        self.ticker = Ticker(store, self.definitions, node="0" * 36)
         self.late_ms: list[int] = []
         self._watch()
 

@@ -58,14 +58,7 @@ class Engine:
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
-        self.outbox = Outbox(
-            store,
-            self.definitions,
-            clock,
-            events=self.events,
-            flows=self.flows,
-            flow_queues=self.intake.flow_queues,
-        )
+        self.outbox = Outbox(store, self.definitions, self.events, self.flows, self.intake.flow_queues)
         self.jobs = JobChanges(store, clock, take_flows=self.outbox.take_flows)
         self.queues = Queues(store, self.definitions, clock, take_flows=self.outbox.take_flows)
         self.configurations = Configurations(store, self.definitions, clock)

@@ -161,10 +161,7 @@ class Installation:
     def _do_duties(self) -> None:
         """What a node does beside running jobs. A new ticker has looked at nothing yet, so it looks at everything."""
         now = self.clock.now()
-        ticker = Ticker(
-            self.store, self.engine.definitions, node=self._node, clock=self.clock, observers=self.engine.observers
-        )
-        ticker.run_once(now)
+        Ticker(self.store, self.engine.definitions, node=self._node, observers=self.engine.observers).run_once(now)
         self.engine.outbox.run_once(now)
 
     def _queues(self) -> list[str]:

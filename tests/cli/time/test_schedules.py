@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from rota.clock import SystemClock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.schedules.ticker import Ticker
@@ -275,7 +274,7 @@ def test_a_deleted_schedule_is_gone_and_frees_its_job_type() -> None:
 
 def test_ticks_tell_what_became_of_each_time(opened: Store) -> None:
     done("schedule", "create", "poll", "-t", "report", "--every", "1s")
-    Ticker(opened, Definitions(opened, ExecutorRegistry()), node="n", clock=SystemClock()).run_once(opened.now() + 1)
+    Ticker(opened, Definitions(opened, ExecutorRegistry()), node="n").run_once(opened.now() + 1)
 
     (tick,) = done("schedule", "ticks", "poll", "--json").json
 
@@ -368,7 +367,7 @@ def test_several_schedules_are_deleted_together_or_not_at_all() -> None:
 
 def test_ticks_are_shown_up_to_a_limit_the_latest_first(opened: Store) -> None:
     done("schedule", "create", "poll", "-t", "report", "--every", "1s", "--anchor", "epoch", "--catch-up", "all")
-    ticker = Ticker(opened, Definitions(opened, ExecutorRegistry()), node="n", clock=SystemClock())
+    ticker = Ticker(opened, Definitions(opened, ExecutorRegistry()), node="n")
     ticker.run_once(opened.now() + 5_000)
 
     rows = done("schedule", "ticks", "poll", "--json").json

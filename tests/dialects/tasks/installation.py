@@ -31,7 +31,7 @@ class TasksInstallation(Installation):
     def __init__(self, store: Store, prefix: str = "") -> None:
         super().__init__(store, ManualClock(START))
         self.tasks = Tasks(self.engine, Names(prefix))
-        self._ticker = Ticker(store, self.definitions, node=NODE, clock=self.clock)
+        self._ticker = Ticker(store, self.definitions, node=NODE)
         self._serial = 0
 
     def add(self, id: str = "a", **options: object) -> Task:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rota.engine.events.outbox import Outbox
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
@@ -27,7 +28,7 @@ class OutboxInstallation(EventsInstallation):
         for name, uuid in JOB_TYPES.items():
             self.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name=f"for-{name}"))
             self.definitions.define_job_type(JobType(uuid=uuid, name=name, executor="log", node_type=f"for-{name}"))
-        self.outbox = self.engine.outbox
+        self.outbox = Outbox(store, self.definitions, self.events, self.engine.flows, self.intake.flow_queues)
         self.queue = self.definitions.node_type("for-load").uuid
 
     def wait_for_load(self, life: int = 0, **more: object) -> None:

@@ -16,7 +16,7 @@ from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
-from rota.testing.faults import Faults, away
+from rota.testing.faults import Faults
 from tests.contract.building import NOW, claim_all, claim_one, die, ended_job, fail, finish, reclaim, succeed
 from tests.installation import Installation
 
@@ -344,22 +344,6 @@ def test_what_cannot_be_made_ends_its_flow_and_stops_no_other(installation: Flow
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 10]]
     assert installation.take_outbox() == 0
-
-
-def test_flows_go_on_although_nobody_can_be_asked_where_others_are(
-    installation: FlowInstallation, faults: Faults
-) -> None:
-    """On a cluster the server that knows may be away."""
-    now, outbox = installation.clock.now(), installation.engine.outbox
-    outbox.run_once(now)  # the first round looks everywhere
-    installation.enqueue_flow()
-    installation.end(10, 20)
-
-    faults.before("list_settings", away)
-    with pytest.raises(StoreUnavailable):
-        outbox.run_once(now)
-
-    assert len(installation.waiting()) == 1
 
 
 def test_a_scheduler_looks_only_where_somebody_waits_for_ends(installation: FlowInstallation, faults: Faults) -> None:

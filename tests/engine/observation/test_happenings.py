@@ -360,13 +360,7 @@ def installation(store: Store) -> SchedulesInstallation:
 
 
 def ticker_of(installation: SchedulesInstallation, heard: Heard) -> Ticker:
-    return Ticker(
-        installation.store,
-        installation.definitions,
-        node=new_node(),
-        clock=installation.clock,
-        observers=heard.observers,
-    )
+    return Ticker(installation.store, installation.definitions, node=new_node(), observers=heard.observers)
 
 
 def test_ticks_that_are_fired_skipped_and_missed(installation: SchedulesInstallation) -> None:
@@ -438,9 +432,7 @@ def test_a_schedule_that_pauses_itself(installation: SchedulesInstallation) -> N
 
 def test_a_pause_that_somebody_was_faster_with_is_not_told(installation: SchedulesInstallation) -> None:
     heard, faults = Heard(), Faults(installation.store)
-    slow = Ticker(
-        faults.store, installation.definitions, node=new_node(), clock=installation.clock, observers=heard.observers
-    )
+    slow = Ticker(faults.store, installation.definitions, node=new_node(), observers=heard.observers)
     uuid = installation.schedule(cron="* * * * *", pause_on_failure=True)
     installation.pass_time(MINUTE)
     installation.end(installation.claim()[0], well=False)

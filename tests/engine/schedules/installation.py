@@ -27,7 +27,7 @@ class SchedulesInstallation(Installation):
         super().__init__(store, clock or ManualClock(START))
         self.schedules = self.engine.schedules
         self.backfills = self.engine.backfills
-        self.ticker = Ticker(store, self.definitions, node=NODE, clock=self.clock)
+        self.ticker = Ticker(store, self.definitions, node=NODE)
         self._serial = 0
 
     def schedule(self, **wish: object) -> str:

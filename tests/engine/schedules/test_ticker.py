@@ -825,21 +825,6 @@ def test_a_failure_pauses_a_schedule_that_allows_overlap_and_says_which_job_was_
     assert installation.fates(uuid) == ["fired", "fired", "fired"]
 
 
-def test_while_the_definitions_cannot_be_asked_what_is_known_fires(store: Store) -> None:
-    """On a cluster the server that has them may be away."""
-    faults = Faults(store)
-    installation = SchedulesInstallation(faults.store)
-    installation.define("report")
-    uuid = installation.schedule(cron="* * * * *")
-    installation.clock.advance(MINUTE)
-
-    faults.before("definitions_version", away)
-    with pytest.raises(StoreUnavailable):
-        installation.tick()
-
-    assert (faults.awaits("definitions_version"), installation.fates(uuid)) == (False, ["fired"])
-
-
 def test_a_queue_that_cannot_be_asked_keeps_no_other_from_firing(store: Store) -> None:
     """On a cluster one server may be away, and with it some of the queues."""
     faults = Faults(store)

@@ -57,7 +57,7 @@ def test_an_item_says_who_scheduled_it_last(admin: TestClient, api: Api, kept: S
     path = make(admin, interval=60000, job_type_uuid=job_type)
     now = kept.now() + 1
 
-    Ticker(kept, api.engine.definitions, node="the-node", clock=api.engine.clock).run_once(now)
+    Ticker(kept, api.engine.definitions, node="the-node").run_once(now)
 
     item = admin.get(path).json()
     assert (item["last_scheduled_by"], item["last_scheduled_at"]) == ("the-node", now)
@@ -225,7 +225,7 @@ def test_every_wish_of_a_backfill_is_heard(admin: TestClient, nightly: str) -> N
 
 def test_ticks_are_read_backwards_page_by_page(admin: TestClient, api: Api, kept: Store, job_type: str) -> None:
     path = make(admin, name="often", job_type="report", interval=1_000, overlap="allow")
-    ticker = Ticker(kept, api.engine.definitions, node="the-node", clock=api.engine.clock)
+    ticker = Ticker(kept, api.engine.definitions, node="the-node")
     now = kept.now()
     for step in range(1, 4):
         ticker.run_once(now + step * 1_000)

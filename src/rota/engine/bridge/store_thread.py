@@ -41,16 +41,12 @@ class StoreThread:
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_END_S):
                 await self.call(lambda: None)
-        self.retire()
+        self._calls.put(None)
 
     def close(self) -> None:
         """The same for whoever has no loop, or nothing else in it."""
-        self.retire()
-        self._thread.join(timeout=LONGEST_END_S)
-
-    def retire(self) -> None:
-        """The same for whoever does not wait for it."""
         self._calls.put(None)
+        self._thread.join(timeout=LONGEST_END_S)
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:

@@ -9,17 +9,14 @@ for nothing.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from msgspec import structs
 
-from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.flows import Flows
 from rota.engine.node.duty import Round
-from rota.engine.node.rounds import Look, Rounds
 from rota.model.events.event import Event
 from rota.model.runs.settlement import job_of_event
 from rota.store.contract.store import Store
@@ -29,7 +26,6 @@ MISSING_MS = 60_000
 """How long after an end other jobs of its flow's stage may be on their way into their queues; what is not there then is
 gone. They are handed in together, one queue after another."""
 _PER_ROUND = 500
-_FLOW_QUEUES = "flow queues"
 _MOST_READ = 10_000
 """Ends that are read of one outbox at once, those that are passed over included."""
 
@@ -38,21 +34,13 @@ class Outbox:
     """A duty: `run_once` takes what is in the outboxes of all queues."""
 
     def __init__(
-        self,
-        store: Store,
-        definitions: Definitions,
-        clock: Clock,
-        *,
-        events: Events,
-        flows: Flows,
-        flow_queues: FlowQueues,
+        self, store: Store, definitions: Definitions, events: Events, flows: Flows, flow_queues: FlowQueues
     ) -> None:
         self._store = store
         self._flows = flows
         self._flow_queues = flow_queues
         self._definitions = definitions
         self._events = events
-        self._rounds = Rounds(clock)
         self._is_idle = False
         self._passed: dict[str, frozenset[str]] = {}
         """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
@@ -60,36 +48,18 @@ class Outbox:
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        round = self._rounds.begin()
-        looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in self._queues(round, now)}
-        left_over = self._rounds.take(round, looks)
+        round = Round()
+        taken = round.each(self._queues(now), lambda queue: self.take(queue, now))
         round.end()
-        return 0.0 if left_over else EVERY_S
+        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
 
-    @property
-    def is_stuck(self) -> bool:
-        return self._rounds.is_stuck
-
-    def end(self) -> None:
-        self._rounds.end()
-
-    def _queues(self, round: Round, now: int) -> list[str]:
+    def _queues(self, now: int) -> list[str]:
         """Where ends may be that somebody waits for."""
         # One more round after the last configuration has gone: what is left must not surprise one that comes later.
         was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
         if was_idle and self._is_idle:
-            self._rounds.take(round, {_FLOW_QUEUES: partial(self._refresh_flow_queues, now)})
-            return self._flow_queues.known()
+            return self._flow_queues.all(now)
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
-
-    def _refresh_flow_queues(self, now: int) -> bool:
-        """Until it is done, those that are known count: the server that has the others may hang."""
-        self._flow_queues.refresh(now)
-        return False
-
-    def _look_at(self, queue: str, now: int) -> bool:
-        """Take what is in one outbox; tells whether there may be more."""
-        return self.take(queue, now) >= _PER_ROUND
 
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were. Those that are kept are in

@@ -12,8 +12,8 @@ from functools import partial
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
+from rota.engine.liveness.looks import Look, Looks
 from rota.engine.liveness.presence import Presence
-from rota.engine.node.rounds import Look, Rounds
 from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
 from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
@@ -28,7 +28,6 @@ _SHOWN_FOR = 10
 _SWEEP_EVERY_LOOKS = 60
 """Claims without a pulse are looked for once in this many looks, by one of the watchdogs."""
 _PER_ROUND = 500
-_DEFINITIONS = "definitions"
 _RECORDS = "records"
 
 
@@ -55,7 +54,7 @@ class Watchdog:
         self._presence = presence
         self._dead_after_s = dead_after_ms / 1000
         self._observers = observers or Observers()
-        self._rounds = Rounds(clock, slow_s=self._dead_after_s / LOOKS_PER_DEATH)
+        self._looks = Looks(clock, slow_s=self._dead_after_s / LOOKS_PER_DEATH)
         self._watched: dict[str, Observer] = {}
         self._writes: dict[str, Writes] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
@@ -64,21 +63,14 @@ class Watchdog:
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
-        round = self._rounds.begin()
-        self._rounds.take(round, {_DEFINITIONS: self._refresh})
-        queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
+        queues = [node_type.uuid for node_type in self._definitions.node_types()]
         looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in queues}
-        left_over = self._rounds.take(round, looks | {_RECORDS: self._forget_nodes})
-        round.end()
+        left_over = self._looks.take(looks | {_RECORDS: self._forget_nodes})
         return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
 
     def end(self) -> None:
         """No look is taken any more: wait for those that are under way, as long as that makes sense."""
-        self._rounds.end()
-
-    def _refresh(self) -> bool:
-        self._definitions.refresh()
-        return False
+        self._looks.end()
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""

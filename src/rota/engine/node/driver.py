@@ -3,15 +3,14 @@
 import asyncio
 import random
 import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable
 from functools import partial
 
 from rota.clock import Clock
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.liveness.watchdog import Watchdog
-from rota.engine.node.duty import Duty, PromptDuty
+from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
-from rota.engine.node.prompt_driver import PromptDriver
 from rota.engine.observation.happenings import DutyFailed
 from rota.engine.observation.observers import Observers
 from rota.errors import StoreError
@@ -33,20 +32,13 @@ class Driver:
         # What is on time has a thread of its own: a long round of housekeeping must not make it late. A watchdog would
         # even begin to watch anew after each, as after each time that the loop was blocked: it waits in its thread too.
         self._watch = StoreThread("rota-watchdog")
+        self.ticks = StoreThread("rota-ticker")
         self.foreign = StoreThread("rota-dialects")
-        self._prompt: list[PromptDriver] = []
 
     def drive(self, duties: Iterable[Duty], thread: StoreThread) -> None:
         """Do these in one of the threads, again and again until `stop`. The loop waits for their next rounds."""
         for duty in duties:
             self.begin(self._drive(duty, thread))
-
-    def drive_promptly(self, duties: Mapping[str, PromptDuty]) -> None:
-        """The same for each in a thread of its own, by name."""
-        for name, duty in duties.items():
-            driver = PromptDriver(duty, name, do_round=self._do_round)
-            self._prompt.append(driver)
-            self.begin(driver.drive())
 
     def begin(self, coroutine: Coroutine[None, None, None]) -> None:
         """Have this go on beside the duties until `stop`."""
@@ -66,8 +58,8 @@ class Driver:
 
     async def end(self) -> None:
         """Let the threads finish what was handed to them, and end."""
-        threads = (self.news, self.housekeeping, self._watch, self.foreign)
-        await asyncio.gather(*(driver.end() for driver in self._prompt), *(thread.end() for thread in threads))
+        threads = (self.news, self.housekeeping, self._watch, self.ticks, self.foreign)
+        await asyncio.gather(*(thread.end() for thread in threads))
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""

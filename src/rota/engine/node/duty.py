@@ -15,19 +15,6 @@ class Duty(Protocol):
         ...
 
 
-class PromptDuty(Duty, Protocol):
-    """A duty that is to be on time, although one of the places that it looks at may hang."""
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether its round waits for such a place, so that the next one may begin beside it, in another thread."""
-        ...
-
-    def end(self) -> None:
-        """There is no further round: wait for the looks that are under way, as long as that makes sense."""
-        ...
-
-
 class Round:
     """One round over several things, such as all queues. One that fails, as a queue does on a server of a cluster that
     is away, keeps no other waiting; the first error is raised in the end."""

@@ -27,7 +27,7 @@ from rota.engine.liveness.presence import Presence, own_presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.driver import Driver
-from rota.engine.node.duty import Duty, PromptDuty
+from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
@@ -173,7 +173,7 @@ class Node:
     def _drive_duties(self, driver: Driver, heart: Heart, node_type: NodeType) -> None:
         """All but the watch."""
         driver.drive(self._housekeeping_duties(), driver.housekeeping)
-        driver.drive_promptly(self._prompt_duties())
+        driver.drive(self._prompt_duties(), driver.ticks)
         driver.drive(self._dialect_duties, driver.foreign)
         driver.begin(self._keep_listening(driver.news))
         if self._worker is not None and not self._options.threads:
@@ -293,12 +293,11 @@ class Node:
             dead_after_ms=self._options.dead_after_ms,
         )
 
-    def _prompt_duties(self) -> dict[str, PromptDuty]:
-        """By the names of their threads."""
+    def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
-            return {}
-        ticker = Ticker(self._store, self._definitions, node=self.uuid, clock=self._clock, observers=self._observers)
-        return {"rota-ticker": ticker, "rota-outbox": self.engine.outbox}
+            return []
+        ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
+        return [ticker, self.engine.outbox]
 
     async def _keep_listening(self, thread: StoreThread) -> None:
         """Hear what changed, as often as the heart beats."""

@@ -4,15 +4,12 @@ Any number may run. The store hides a schedule that one of them has taken for a 
 same work; that a tick happens once does not depend on it, but on the version of the schedule.
 """
 
-from functools import partial
-
 from msgspec import structs
 
-from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.moves import move_schedule
 from rota.engine.jobs.spec import make_spec
-from rota.engine.node.rounds import Look, Rounds
+from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import SchedulePaused, ScheduleUndecided, TicksDecided
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.last_run import last_ended
@@ -30,11 +27,10 @@ LEASE_MS = 5_000
 PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 _PER_ROUND = 500
-_DEFINITIONS = "definitions"
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
 
 
-class LookTimes:
+class Looks:
     """When to look at each queue next, so that a busy one does not make the others be asked as often."""
 
     def __init__(self) -> None:
@@ -59,51 +55,25 @@ class Ticker:
     """A duty: `run_once` fires what is due in all queues."""
 
     def __init__(
-        self,
-        store: Store,
-        definitions: Definitions,
-        *,
-        node: str,
-        clock: Clock,
-        observers: Observers | None = None,
+        self, store: Store, definitions: Definitions, *, node: str, observers: Observers | None = None
     ) -> None:
         self._store = store
         self._observers = observers or Observers()
         self._definitions = definitions
         self._node = node
-        self._rounds = Rounds(clock)
-        self._times = LookTimes()
+        self._looks = Looks()
         self._refreshed_at = 0
 
     def run_once(self, now: int) -> float:
         """Fire what is due. Returns the seconds until the next round."""
-        round = self._rounds.begin()
         if not 0 <= now - self._refreshed_at < LOOK_MS:
-            self._rounds.take(round, {_DEFINITIONS: partial(self._refresh, now)})
+            self._definitions.refresh()
+            self._refreshed_at = now
         queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
-        due = [queue for queue in queues if self._times.is_time(queue, now)]
-        looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in due}
-        self._rounds.take(round, looks)
+        round, due = Round(), [queue for queue in queues if self._looks.is_time(queue, now)]
+        round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now), now))
         round.end()
-        return self._times.wait_ms([queue for queue in queues if not self._rounds.is_under_way(queue)], now) / 1000
-
-    @property
-    def is_stuck(self) -> bool:
-        return self._rounds.is_stuck
-
-    def end(self) -> None:
-        self._rounds.end()
-
-    def _refresh(self, now: int) -> bool:
-        """Until it is done, what is known counts: the server that has the definitions may hang."""
-        self._definitions.refresh()
-        self._refreshed_at = now
-        return False
-
-    def _look_at(self, queue: str, now: int) -> bool:
-        wait_ms = self._fire_due(queue, now)
-        self._times.plan(queue, wait_ms, now)
-        return not wait_ms
+        return self._looks.wait_ms(queues, now) / 1000
 
     def _fire_due(self, queue: str, now: int) -> int:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
