@@ -360,6 +360,21 @@ def test_a_scheduler_looks_only_where_somebody_waits_for_ends(installation: Flow
     assert len(installation.waiting()) == 1
 
 
+def test_while_nobody_tells_where_flows_are_those_that_are_known_go_on(
+    installation: FlowInstallation, faults: Faults
+) -> None:
+    """On a cluster the server that has the settings may be away."""
+    flow = installation.enqueue_flow()
+    installation.engine.outbox.run_once(installation.clock.now())  # the last round for configurations
+    installation.end(10, 20)
+
+    faults.before("list_settings", be_away)
+    with pytest.raises(StoreUnavailable):
+        installation.engine.outbox.run_once(installation.clock.now())
+
+    assert [job.id for job in installation.waiting()] == [flow.next_stage().job_id(2)]
+
+
 def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store) -> None:
     installation = FlowInstallation(store)
     known = installation.definitions.job_type("add")

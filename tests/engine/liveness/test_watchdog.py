@@ -365,15 +365,20 @@ class Hanging(Faults):
 
     def read_pulses(self, queue: str) -> dict[str, str]:
         self.looked_by[queue] = threading.current_thread()
-        if queue == QUEUE and not self.is_over.is_set():
-            self.hung += 1
-            if threading.current_thread() is self.here:
-                self.watch.clock.advance(DEAD_AFTER_MS // 2)
-            else:
-                self.is_over.wait(DEADLINE_S)
-            self.came_back += 1
-            away()
+        if queue == QUEUE:
+            self.hang()
         return self.real.read_pulses(queue)
+
+    def hang(self) -> None:
+        if self.is_over.is_set():
+            return
+        self.hung += 1
+        if threading.current_thread() is self.here:
+            self.watch.clock.advance(DEAD_AFTER_MS // 2)
+        else:
+            self.is_over.wait(DEADLINE_S)
+        self.came_back += 1
+        away()
 
     def watch_through(self, ms: int) -> None:
         for _ in range(ms // LOOK_MS):
@@ -417,6 +422,31 @@ def test_only_what_hangs_is_looked_at_apart_and_only_until_it_was_quick_for_a_wh
 
     hanging.watch_through(2 * DEAD_AFTER_MS)
     assert hanging.looked_by[QUEUE] is hanging.here
+
+
+class DefinitionsHang(Hanging):
+    """The same of the definitions, once they are known."""
+
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        return self.real.read_pulses(queue)
+
+    def definitions_version(self) -> int:
+        if self.watch.definitions.known_node_types():
+            self.hang()
+        return self.real.definitions_version()
+
+
+def test_definitions_that_hang_keep_nobody_from_looking_at_the_queues_that_are_known(
+    store: Store, watch: Watch
+) -> None:
+    (job_id,) = enqueue(store, spec(SECOND_QUEUE, job_type=GOES_BACK))
+    claim(store, SECOND_QUEUE)
+    hanging = DefinitionsHang(store)
+
+    hanging.watch_through(2 * DEAD_AFTER_MS)
+
+    assert (state_of(store, job_id), hanging.hung) == (JobState.QUEUED, 2)
+    hanging.end()
 
 
 def test_to_end_a_watchdog_waits_for_the_looks_that_are_under_way(store: Store, watch: Watch) -> None:

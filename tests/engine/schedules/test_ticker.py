@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.schedules.ticker import LEASE_MS
+from rota.engine.schedules.ticker import LEASE_MS, REFRESH_AGAIN_MS
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
@@ -823,6 +823,41 @@ def test_a_failure_pauses_a_schedule_that_allows_overlap_and_says_which_job_was_
     assert entry.schedule.pause_note == f"paused because job {second.spec.id} failed"
     assert (entry.state.nominal, entry.state.due) == (None, None)
     assert installation.fates(uuid) == ["fired", "fired", "fired"]
+
+
+def test_while_the_definitions_cannot_be_asked_what_is_known_fires(store: Store) -> None:
+    """On a cluster the server that has them may be away."""
+    faults = Faults(store)
+    installation = SchedulesInstallation(faults.store)
+    installation.define("report")
+    uuid = installation.schedule(cron="* * * * *")
+    installation.clock.advance(MINUTE)
+
+    faults.before("definitions_version", away)
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
+
+    assert (faults.awaits("definitions_version"), installation.fates(uuid)) == (False, ["fired"])
+
+
+def test_definitions_that_could_not_be_read_are_asked_for_again_only_after_a_while(store: Store) -> None:
+    """The server that has them may hang, and hold up each round that asks it."""
+    faults = Faults(store)
+    installation = SchedulesInstallation(faults.store)
+    installation.define("report")
+    installation.tick()
+    installation.clock.advance(MINUTE)
+    faults.before("definitions_version", away)
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
+    faults.before("definitions_version", away)
+
+    installation.pass_time(REFRESH_AGAIN_MS - 1_000)
+    assert faults.awaits("definitions_version")
+
+    installation.clock.advance(1_000)
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
 
 
 def test_a_queue_that_cannot_be_asked_keeps_no_other_from_firing(store: Store) -> None:

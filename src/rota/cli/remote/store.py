@@ -165,8 +165,9 @@ class RemoteStore:
         )
         return JobPage([self._job(one) for one in page.jobs], page.cursor)
 
-    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
-        return [self._find(one) for one in job_ids]
+    def find_jobs(self, job_ids: Sequence[str], *, queue: str | None = None) -> list[Job | None]:
+        found = [self._find(one) for one in job_ids]
+        return [job if job and queue in (None, job.spec.queue) else None for job in found]
 
     def _find(self, job_id: str) -> Job | None:
         try:

@@ -49,16 +49,17 @@ class Outbox:
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
         round = Round()
-        taken = round.each(self._queues(now), lambda queue: self.take(queue, now))
+        taken = round.each(self._queues(round, now), lambda queue: self.take(queue, now))
         round.end()
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
 
-    def _queues(self, now: int) -> list[str]:
+    def _queues(self, round: Round, now: int) -> list[str]:
         """Where ends may be that somebody waits for."""
         # One more round after the last configuration has gone: what is left must not surprise one that comes later.
         was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
         if was_idle and self._is_idle:
-            return self._flow_queues.all(now)
+            round.each([now], self._flow_queues.refresh)  # or those that are known, if nobody answers
+            return self._flow_queues.known()
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
 
     def take(self, queue: str, now: int) -> int:

@@ -23,7 +23,15 @@ class FlowQueues:
 
     def all(self, now: int) -> list[str]:
         """As the store has them, or had them a moment ago."""
+        self.refresh(now)
+        return self.known()
+
+    def refresh(self, now: int) -> None:
+        """Ask the store, unless that was done a moment ago."""
         if self._looked_at is None or not 0 <= now - self._looked_at < LOOK_MS:
             self._known |= {name.removeprefix(_SETTING) for name in self._store.list_settings(_SETTING)}
             self._looked_at = now
+
+    def known(self) -> list[str]:
+        """Those that this process knows of."""
         return sorted(self._known)

@@ -31,22 +31,21 @@ class Looks:
         """How many quick looks in a row each had of those that are taken apart."""
         self._under_way: dict[str, Future[bool]] = {}
 
-    def take(self, looks: Mapping[str, Look]) -> bool:
+    def take(self, looks: Mapping[str, Look], round: Round) -> bool:
         """Take each look, by name, but for those that are still under way; tells whether one left something to do.
-        Those that are taken apart are waited for a moment. The first error is raised in the end."""
-        round, began_at = Round(), self._clock.monotonic()
+        Those that are taken apart are waited for a moment. Errors are the round's."""
+        began_at = self._clock.monotonic()
         has_left = round.each(self._ended(), Future.result)
         begun = []
         for name, look in looks.items():
             if name in self._under_way:
                 continue
             if self._is_apart(name, is_late=self._clock.monotonic() - began_at > self._slow_s):
-                begun += self._begin(name, look)
+                begun += [one for ones in round.each([look], partial(self._begin, name)) for one in ones]
             else:
                 has_left += round.each([look], partial(self._timed, name))
         wait(begun, timeout=self._slow_s)
         has_left += round.each(self._ended(), Future.result)
-        round.end()
         return any(has_left)
 
     def end(self) -> None:
@@ -60,11 +59,11 @@ class Looks:
         """Take a look apart. What is slow waits for the next round if too many are under way."""
         if len(self._under_way) >= _MOST_THREADS:
             return []
-        future = self._under_way[name] = Future[bool]()
-        thread = threading.Thread(
+        future = Future[bool]()
+        threading.Thread(
             target=_settle, args=(future, partial(self._timed, name, look)), name="rota-watchdog-apart", daemon=True
-        )
-        thread.start()
+        ).start()
+        self._under_way[name] = future  # only now: if no thread can be started, it is tried again
         return [future]
 
     def _ended(self) -> list[Future[bool]]:

@@ -14,6 +14,7 @@ from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.looks import Look, Looks
 from rota.engine.liveness.presence import Presence
+from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
 from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
@@ -28,6 +29,7 @@ _SHOWN_FOR = 10
 _SWEEP_EVERY_LOOKS = 60
 """Claims without a pulse are looked for once in this many looks, by one of the watchdogs."""
 _PER_ROUND = 500
+_DEFINITIONS = "definitions"
 _RECORDS = "records"
 
 
@@ -63,14 +65,22 @@ class Watchdog:
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
-        queues = [node_type.uuid for node_type in self._definitions.node_types()]
+        round = Round()
+        self._looks.take({_DEFINITIONS: self._refresh}, round)
+        queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
         looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in queues}
-        left_over = self._looks.take(looks | {_RECORDS: self._forget_nodes})
+        left_over = self._looks.take(looks | {_RECORDS: self._forget_nodes}, round)
+        round.end()
         return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
 
     def end(self) -> None:
         """No look is taken any more: wait for those that are under way, as long as that makes sense."""
         self._looks.end()
+
+    def _refresh(self) -> bool:
+        """Until it is done, the queues that are known are looked at."""
+        self._definitions.refresh()
+        return False
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""

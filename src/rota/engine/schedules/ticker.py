@@ -26,7 +26,10 @@ LEASE_MS = 5_000
 """A ticker that dies with schedules in hand delays them by no more than this."""
 PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
+REFRESH_AGAIN_MS = 10_000
+"""After definitions could not be read. Each try may take as long as a server that hangs does not answer."""
 _PER_ROUND = 500
+_DEFINITIONS = "definitions"
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
 
 
@@ -62,18 +65,23 @@ class Ticker:
         self._definitions = definitions
         self._node = node
         self._looks = Looks()
-        self._refreshed_at = 0
 
     def run_once(self, now: int) -> float:
         """Fire what is due. Returns the seconds until the next round."""
-        if not 0 <= now - self._refreshed_at < LOOK_MS:
-            self._definitions.refresh()
-            self._refreshed_at = now
+        round = Round()
+        if self._looks.is_time(_DEFINITIONS, now):
+            round.each([now], self._refresh)
         queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
-        round, due = Round(), [queue for queue in queues if self._looks.is_time(queue, now)]
+        due = [queue for queue in queues if self._looks.is_time(queue, now)]
         round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now), now))
         round.end()
         return self._looks.wait_ms(queues, now) / 1000
+
+    def _refresh(self, now: int) -> None:
+        """Until it is done, what is known counts: the server that has the definitions may be away, or hang."""
+        self._looks.plan(_DEFINITIONS, REFRESH_AGAIN_MS, now)
+        self._definitions.refresh()
+        self._looks.plan(_DEFINITIONS, LOOK_MS, now)
 
     def _fire_due(self, queue: str, now: int) -> int:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
