@@ -4,10 +4,14 @@ A call has some seven arguments for each of its jobs. redis-py looks at every on
 packed, which costs as much as the packing itself; what the store gives is text, bytes and numbers, and needs no look.
 """
 
+from contextlib import suppress
 from typing import Any
 
-import hiredis
 from redis.connection import HiredisRespSerializer
+from redis.utils import HIREDIS_AVAILABLE
+
+with suppress(ImportError):  # without it redis-py packs by itself
+    import hiredis
 
 
 class CommandPacker(HiredisRespSerializer):
@@ -24,4 +28,5 @@ class CommandPacker(HiredisRespSerializer):
 
 def pack_quickly(client: Any) -> None:
     """Have a client, not of a cluster, that has no connection yet pack its calls this way."""
-    client.connection_pool.connection_kwargs["command_packer"] = CommandPacker()
+    if HIREDIS_AVAILABLE:
+        client.connection_pool.connection_kwargs["command_packer"] = CommandPacker()
