@@ -38,6 +38,7 @@ NUMBERS: dict[str, tuple[int, int, int | None]] = {
     "/api/jobs/{uuid}/logs/stream after": (0, 2**53, 0),
     "/api/jobs/{uuid}/logs/stream start": (0, LATEST, None),
     "/api/jobs/{uuid}/logs/stream end": (0, LATEST, None),
+    "/api/nodes since": (0, LATEST, None),
     "/api/stats since": (0, LATEST, None),
     "/api/stats until": (0, LATEST, None),
     "/api/stats step": (1, 1_440, 1),
