@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -191,8 +192,9 @@ def test_a_grace_time_that_cannot_be_carried_is_refused_by_its_own_name(
         scheduler.add_job(work, "interval", hours=1, id="b", misfire_grace_time=grace)
     with pytest.raises(InvalidInput, match=refused):
         scheduler.modify_job("a", misfire_grace_time=grace)
-    with pytest.raises(InvalidInput, match=refused):
-        BackgroundScheduler(job_defaults={"misfire_grace_time": grace}).add_job(work, "interval", hours=1)
+    by_default = BackgroundScheduler(job_defaults={"misfire_grace_time": grace})
+    with closing(by_default.__rota_app__), pytest.raises(InvalidInput, match=refused):
+        by_default.add_job(work, "interval", hours=1)
 
 
 def test_the_shortest_grace_time_is_carried(scheduler: BackgroundScheduler) -> None:
