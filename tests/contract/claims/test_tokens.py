@@ -237,3 +237,16 @@ def test_the_claims_of_a_node_are_those_of_one_queue(store: Store) -> None:
 
     assert store.read_pulses(held.queue) == {"node": "node/1"}
     assert held.is_untouched()
+
+
+def test_what_is_settled_together_is_judged_each_by_its_own_token(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, *(spec(queue) for _ in range(4)))
+    first, second, third, fourth = (
+        store.claim_jobs(queue, token=f"node/{serial}", limit=1, now=NOW).claims[0] for serial in (1, 2, 3, 4)
+    )
+
+    refused = finish(store, *map(succeed, (first, replace(second, token="node/1"), third, replace(fourth, token=""))))
+
+    assert refused == {second.spec.id, fourth.spec.id}
+    assert finish(store, succeed(second), succeed(fourth)) == frozenset()

@@ -57,7 +57,8 @@ local function promote_due_jobs()
   redis.call('ZREM', delayed, unpack(due))
 end
 
-local taken, ranks, taken_marks, fences, new_running = {}, {}, {}, {}, {}
+-- What is taken is counted: `#` searches for the end of a table, and every job passes here.
+local total, taken, ranks, taken_marks, fences, new_running = 0, {}, {}, {}, {}, {}
 
 -- The next fencing number. It never falls behind the time, so that it goes on growing in a store that was emptied.
 local function next_fence()
@@ -75,12 +76,11 @@ local function was_at_a_death(mark)
 end
 
 local function take(id, rank, mark, lock)
-  taken[#taken + 1] = id
-  ranks[#ranks + 1] = rank
-  taken_marks[#taken_marks + 1] = mark or ''
-  fences[#fences + 1] = lock and next_fence() or ''
-  new_running[#new_running + 1] = id
-  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. ((#taken <= begin or was_at_a_death(mark)) and now or '0')
+  total = total + 1
+  local begins = total <= begin or was_at_a_death(mark)
+  taken[total], ranks[total], taken_marks[total] = id, rank, mark or ''
+  fences[total] = lock and next_fence() or ''
+  new_running[2 * total - 1], new_running[2 * total] = id, token .. ' ' .. rank .. ' ' .. (begins and now or '0')
 end
 
 -- The rates that this claim comes across: each is read once, and written at the end.
@@ -152,13 +152,13 @@ if limit > 0 and first_rate and tonumber(first_rate) <= at then free_due_rates()
 -- Most jobs have no mark, and often no job of a queue has one.
 local has_marks = redis.call('EXISTS', marks) == 1
 local scanned = 0
-while #taken < limit and scanned < most_scanned do
-  local popped = redis.call('ZPOPMIN', ready, limit - #taken)
+while total < limit and scanned < most_scanned do
+  local popped = redis.call('ZPOPMIN', ready, limit - total)
   if #popped == 0 then break end
   local ids = {}
-  for n = 1, #popped, 2 do ids[#ids + 1] = popped[n] end
+  for n = 1, #popped / 2 do ids[n] = popped[2 * n - 1] end
   local found = has_marks and redis.call('HMGET', marks, unpack(ids)) or {}
-  for n, id in ipairs(ids) do take_or_block(id, popped[n * 2], found[n]) end
+  for n = 1, #ids do take_or_block(ids[n], popped[2 * n], found[n]) end
   scanned = scanned + #ids
 end
 
@@ -177,20 +177,18 @@ end
 if first_rate and (next_due == '' or tonumber(first_rate) < tonumber(next_due)) then next_due = first_rate end
 
 local answer = {next_due}
-if #taken > 0 then
+if total > 0 then
   local specs = redis.call('HMGET', jobs, unpack(taken))
   redis.call('HSET', running, unpack(new_running))
   redis.call('HSET', pulses, node, token)
-  for n = 1, #taken do
-    answer[#answer + 1] = specs[n]
-    answer[#answer + 1] = ranks[n]
-    answer[#answer + 1] = taken_marks[n]
-    answer[#answer + 1] = fences[n]
+  for n = 1, total do
+    local at = 4 * n - 2
+    answer[at], answer[at + 1], answer[at + 2], answer[at + 3] = specs[n], ranks[n], taken_marks[n], fences[n]
   end
 end
 -- What this node leaves is for another.
 if redis.call('EXISTS', ready) == 1 then
-  if scanned > 0 and #taken == 0 then answer[1] = now end
+  if scanned > 0 and total == 0 then answer[1] = now end
   signal(wake)
 end
 return answer

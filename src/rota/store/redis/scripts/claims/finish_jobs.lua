@@ -51,13 +51,16 @@ if newer then return newer end
 
 write_although_full(running)
 local ids = {}
-for i = first, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
+for n = 1, (#ARGV - first + 1) / WIDTH do ids[n] = ARGV[first + (n - 1) * WIDTH] end
 local holds = redis.call('HMGET', running, unpack(ids))
 local old_marks = redis.call('EXISTS', marks) == 1 and redis.call('HMGET', marks, unpack(ids)) or {}
 local some_cancelling = redis.call('EXISTS', cancelling) == 1
 
+-- Jobs that were claimed together have the same token.
+local last_token, beginning
 local function is_held(hold, token)
-  return is_allowed and hold and string.sub(hold, 1, #token + 1) == token .. ' '
+  if token ~= last_token then last_token, beginning = token, token .. ' ' end
+  return is_allowed and hold and string.sub(hold, 1, #beginning) == beginning
 end
 
 -- A job that goes back has the place that it had. Only its hold knows that exactly: the caller has whole ranks, and those of
@@ -70,16 +73,14 @@ end
 local left, over, freed_marks, freed_locks, refused = {}, {}, {}, {}, {}
 local places = {succeeded = {}, failed = {}, cancelled = {}, queued = {}, delayed = {}}
 
-local function put(state, score, id)
-  local list = places[state]
-  list[#list + 1] = score
-  list[#list + 1] = id
+local function add(list, one, other)
+  local last = #list
+  list[last + 1], list[last + 2] = one, other
 end
 
 local function finish(id, state, score, ending, mark)
-  put(state, score, id)
-  over[#over + 1] = id
-  over[#over + 1] = ending
+  add(places[state], score, id)
+  add(over, id, ending)
   if mark then
     freed_marks[#freed_marks + 1] = id
     if mark.unique then redis.call('HDEL', unique, mark.unique) end
@@ -103,7 +104,7 @@ for n, id in ipairs(ids) do
       finish(id, 'cancelled', now, if_cancelled, mark)
     else
       if state == 'queued' then score, body = as_it_came(holds[n], body) end
-      put(state, score, id)
+      add(places[state], score, id)
       redis.call('HSET', marks, id, body)
     end
     if mark and mark.lock then

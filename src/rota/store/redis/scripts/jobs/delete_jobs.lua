@@ -15,19 +15,25 @@
 local jobs, ended, marks, series, progress = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
 
-local answer = {}
+local has_series = redis.call('EXISTS', series) == 1
+local answer, gone = {}, {}
 for n, id in ipairs(ARGV) do
   local log = KEYS[8 + n]
   answer[n] = redis.call('HDEL', ended, id)
   if answer[n] == 1 then
-    for _, member in ipairs(series_members(redis.call('HGET', jobs, id), id)) do redis.call('ZREM', series, member) end
-    redis.call('HDEL', jobs, id)
-    redis.call('HDEL', marks, id)
-    redis.call('HDEL', progress, id)
-    redis.call('ZREM', succeeded, id)
-    redis.call('ZREM', failed, id)
-    redis.call('ZREM', cancelled, id)
+    gone[#gone + 1] = id
     redis.call('UNLINK', log)
+    local spec = has_series and redis.call('HGET', jobs, id)
+    for _, member in ipairs(series_members(spec, id)) do redis.call('ZREM', series, member) end
   end
+end
+
+if #gone > 0 then
+  redis.call('HDEL', jobs, unpack(gone))
+  redis.call('HDEL', marks, unpack(gone))
+  redis.call('HDEL', progress, unpack(gone))
+  redis.call('ZREM', succeeded, unpack(gone))
+  redis.call('ZREM', failed, unpack(gone))
+  redis.call('ZREM', cancelled, unpack(gone))
 end
 return answer
