@@ -12,7 +12,7 @@ from rota.errors import StoreUnavailable
 from rota.model.node import Node
 from rota.store import Store, open_store
 from rota.store.sqlite.database import checkpoints
-from tests.contract.building import new_node, new_queue
+from tests.contract.building import claim_one, enqueue, finish, log_batch, new_node, new_queue, spec, succeed
 from tests.engine.working import wait_until
 
 _TOO_LARGE = 1 << 47
@@ -47,6 +47,32 @@ def test_the_log_is_brought_into_the_file_once_there_is_room_for_a_thread_again(
         assert b"a value of the first commit" not in file.read_bytes()
 
         store.put_setting("second", "1")
+
+        wait_until(lambda: b"a value of the first commit" in file.read_bytes(), "a checkpoint")
+
+
+@pytest.mark.parametrize("forget", [None, "jobs", "logs"])
+def test_long_rows_are_brought_into_the_file_when_they_are_many_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget: str | None
+) -> None:
+    """Those of logs: 2,000 of them may be more than SQLite leaves in its own log."""
+    monkeypatch.setattr(checkpoints, "EVERY_BYTES", (1 << 40) if forget else 100_000)
+    file = tmp_path / "rota.db"
+    with closing(open_store(f"sqlite:///{file}")) as store:
+        queue = new_queue()
+        store.put_setting("first", "a value of the first commit")
+        enqueue(store, spec(queue))
+        held = claim_one(store, queue)
+        store.append_logs([log_batch(held, "x" * 100_000)])
+        finish(store, succeed(held))
+        if forget:
+            assert b"a value of the first commit" not in file.read_bytes()
+            monkeypatch.setattr(checkpoints, "EVERY_BYTES", 150_000)  # with what was written before it is enough
+
+        if forget == "jobs":
+            assert store.delete_jobs([held.spec.id]) == [True]
+        elif forget == "logs":
+            assert store.delete_logs([held.spec.id]) == [True]
 
         wait_until(lambda: b"a value of the first commit" in file.read_bytes(), "a checkpoint")
 

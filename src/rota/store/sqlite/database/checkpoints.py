@@ -22,6 +22,9 @@ from pathlib import Path
 EVERY_CHANGES = 2_000
 """Rows changed between two checkpoints: some megabytes of log. More makes the stalls of a slow disk rarer, but longer.
 """
+EVERY_BYTES = 2 * 1024 * 1024
+"""The same where rows are long, as those of jobs' logs: of these 2,000 may be 256 MB, and SQLite's own checkpoint would
+come first, within a commit."""
 SYNC_WITHIN_S = 1.0
 """How long a commit may stay unsynced where commits are not synced themselves; also the pause after a failure."""
 MOST_LOG_BYTES = 256 * 1024 * 1024
@@ -36,7 +39,7 @@ class Checkpoints:
         self._log = Path(f"{path}-wal")
         self._connect = connect
         self.syncs = syncs
-        self._last_changes = 0
+        self._last_changes = self._last_bytes = 0
         self._failure: str | None = None
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -65,14 +68,16 @@ class Checkpoints:
             )
         return found
 
-    def after_commit(self, total_changes: int) -> None:
-        """Called by the writer, which holds its lock."""
+    def after_commit(self, total_changes: int, total_bytes: int) -> None:
+        """Called by the writer, which holds its lock: how many rows it has changed so far, and how many bytes of long
+        ones."""
         has_enough = total_changes - self._last_changes >= EVERY_CHANGES
+        has_enough = has_enough or total_bytes - self._last_bytes >= EVERY_BYTES
         if not (has_enough or self.syncs):
             return
         with self._guard:
             if has_enough:
-                self._last_changes = total_changes
+                self._last_changes, self._last_bytes = total_changes, total_bytes
                 self._has_enough.set()
             self._begin_round()
 

@@ -40,6 +40,8 @@ class Database:
         self._synchronous = synchronous
         self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != DURABLE and not self.in_memory)
         self._failed_write: str | None = None
+        self._long_bytes = 0
+        """Written and forgotten so far, of long rows."""
         self._write_lock = threading.RLock()
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
@@ -95,7 +97,11 @@ class Database:
                 yield self._writer
             self._failed_write = None
             if not self.in_memory:
-                self._checkpoints.after_commit(self._writer.total_changes)
+                self._checkpoints.after_commit(self._writer.total_changes, self._long_bytes)
+
+    def count_bytes(self, size: int) -> None:
+        """Within `write`: rows of so many bytes are written, or forgotten, which overwrites them."""
+        self._long_bytes += size
 
     @contextmanager
     def _remembered_failure(self) -> Iterator[None]:

@@ -111,6 +111,7 @@ def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -
         db.execute(SQL["delete_jobs"], {"ids": ids})
         db.execute(SQL["delete_from_series"], {"ids": ids})
         count_forgotten(db, ((row["queue"], row["state"]) for row in some))
+        database.count_bytes(size + sum(row["bytes"] for row in some))
     return {row["id"] for row in some}, len(some) == len(ended)
 
 
@@ -130,7 +131,8 @@ def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | 
     with database.write() as db:
         ended = db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids), "until": _EVER}).fetchall()
         ids = [str(row["id"]) for row in ended]
-        _, are_all = _delete_lines(db, json_array(ids))
+        size, are_all = _delete_lines(db, json_array(ids))
+        database.count_bytes(size)
         return set(ids) if are_all else None
 
 

@@ -37,6 +37,7 @@ class SqliteLogs(SqliteNoun):
                 if (batch.queue, batch.job_id, batch.token) in held:
                     _append_blocks(db, batch.job_id, blocks)
                     _note_progress(db, batch.job_id, batch.progress)
+                    self._database.count_bytes(sum(len(block) for _, block in blocks))
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
     def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
