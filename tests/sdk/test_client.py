@@ -354,7 +354,7 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(kind: type[Clie
 
 
 @pytest.mark.parametrize(
-    "url", ["http://user:p/w@127.0.0.1:1", "user:p/w@127.0.0.1:1", "http://[::1", "127.0.0.1:1", ""]
+    "url", ["http://user:p/w@127.0.0.1:1", "user:p/w@127.0.0.1:1", "http://[::1", "127.0.0.1:1", "http://a..b:1", ""]
 )
 def test_what_is_no_address_of_a_server_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of a server") as refused, Client(url, key=KEY) as client:

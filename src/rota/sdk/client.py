@@ -375,7 +375,7 @@ def _reachable(url: str) -> Iterator[None]:
     """The driver's errors as ours. Whether a request that failed so was carried out is not known."""
     try:
         yield
-    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):  # the last of a host that cannot be a name
         raise InvalidInput("url", f"{mask_url(url)!r} is no address of a server, such as http://host:23071") from None
     except httpx2.TransportError as error:
         told = f"{mask_url(url)}: {error or type(error).__name__}; is a Rota server running there?"

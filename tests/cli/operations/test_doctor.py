@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from rota.clock import ManualClock
+from rota.engine.doctor.machine_checks import is_loopback_name
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import Node
@@ -142,6 +143,22 @@ def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
     assert answer.exit_code == 7
     assert "problem  key: HTTP_API_KEY is dev_key, but the server is to listen on 0.0.0.0" in answer.stdout
     assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("192.0.2.1", False),
+        ("not a host", False),
+        ("a..b", False),
+    ],
+)
+def test_a_name_is_this_machine_s_alone_only_if_that_is_certain(host: str, is_own: bool) -> None:
+    assert is_loopback_name(host) is is_own
 
 
 @pytest.mark.parametrize(

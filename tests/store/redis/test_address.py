@@ -52,6 +52,18 @@ def test_options_that_are_no_whole_numbers_are_refused_by_name(option: str, valu
         Address(f"redis://127.0.0.1:6379/0?{option}={value}")
 
 
+@pytest.mark.parametrize("host", ["a..b", ".a", "x" * 64, "a:1:2", "a:port"])
+@pytest.mark.parametrize("url", ["redis://{}/0", "sentinel://good,{}/service/0", "redis+cluster://good:7000,{}"])
+def test_a_host_that_cannot_be_one_is_refused_before_anybody_is_asked(url: str, host: str) -> None:
+    with pytest.raises(InvalidInput, match="does not name its servers as host:port"):
+        Address(url.format(host))
+
+
+@pytest.mark.parametrize("host", ["redis", "my_redis.example.", "redis-1.example.org", "x" * 63, "[::1]", "192.0.2.1"])
+def test_names_and_addresses_are_taken_as_they_are(host: str) -> None:
+    assert Address(f"redis://{host}:7000/0").hosts == [(host.strip("[]"), 7000)]
+
+
 @pytest.mark.parametrize(
     "url",
     [

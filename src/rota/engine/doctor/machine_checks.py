@@ -100,6 +100,6 @@ def is_loopback_name(host: str) -> bool:
     """Whether a server on it can be reached from this machine only."""
     try:
         addresses = {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
-    except OSError:
+    except (OSError, UnicodeError):  # it is not known, or cannot be a name
         return False
     return all(ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in addresses)

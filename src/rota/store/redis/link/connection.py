@@ -208,6 +208,7 @@ def _host_list(netloc: str) -> list[str]:
 def _host(url: str, text: str, default_port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{text}")
     try:
+        (parts.hostname or "").encode("idna")  # what cannot be a name, such as a..b, is found by no resolver
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
         # Not the part alone: a password with `#` or `?` in it, as it is, ends the host too early and is a part of it.
