@@ -5,7 +5,19 @@ import sys
 import pytest
 
 from rota.errors import InvalidInput
+from rota.model import limits
 from rota.model.limits import MAX_DEPTH, MAX_PAYLOAD_BYTES, check_name, check_payload, check_range, encode_json
+
+
+def test_the_limits_are_those_that_the_documents_name() -> None:
+    assert {name: value for name, value in vars(limits).items() if name.startswith("MAX_")} == {
+        "MAX_PAYLOAD_BYTES": 262_144,
+        "MAX_RESULT_BYTES": 1_048_576,
+        "MAX_DEPTH": 64,
+        "MAX_LOG_MESSAGE_BYTES": 16_384,
+        "MAX_LOG_ATTEMPT_BYTES": 10_485_760,
+        "MAX_NAME_LENGTH": 128,
+    }
 
 
 def nested(depth: int) -> dict[str, object]:

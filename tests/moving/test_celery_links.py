@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rota import InvalidInput, JobFailed
-from rota.moving.celery import Celery, Task, chain, chord, group
+from rota.moving.celery import Celery, Task, chain, chord, group, soft_limit
 from rota.moving.celery.exceptions import SoftTimeLimitExceeded
 from rota.moving.celery.soft_limit import _Limit, call_within
 from rota.moving.common.identity import job_id_of
@@ -208,6 +208,7 @@ def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_
     limit.stop()
 
     change_threads()
+    assert not hasattr(soft_limit._here, "is_deaf"), "limits have an effect in this thread as before"
 
 
 def change_threads() -> None:

@@ -55,14 +55,16 @@ _TESTS = {
     "engine/node": f"tests/engine/node tests/engine/liveness tests/host {_ONE_STORE}",
     "engine/observation": f"tests/engine/observation tests/engine/node tests/server/routes/test_system.py {_ONE_STORE}",
     "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py tests/server/routes/test_schedules.py"
-    f" tests/cli/time {_ONE_STORE}",
+    f" tests/cli/time tests/server/auth/test_rights.py {_ONE_STORE}",
     "engine/topics": f"tests/engine/topics tests/dialects/light tests/server/routes/test_topics.py {_ONE_STORE}",
     "engine/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
-    "engine/worker": f"tests/engine/worker tests/engine/faults tests/engine/node/test_node.py {_ONE_STORE}",
+    "engine/worker": "tests/engine/worker tests/engine/faults tests/engine/node/test_node.py"
+    f" tests/engine/observation/test_happenings.py {_ONE_STORE}",
     "errors.py": f"tests/cli/test_errors.py tests/server/routes {_ONE_STORE}",
     "host": f"tests/host tests/cli/run tests/system/test_start.py tests/streaming/test_up.py {_ONE_STORE}",
     "lazy_names.py": f"tests/test_layers.py tests/sdk/tasks {_ONE_STORE}",
     "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness tests/engine/why"
+    " tests/engine/executors/test_output.py"
     f" {_ONE_STORE}",
     "model/access": f"tests/model/test_openings.py tests/engine/access tests/server/auth {_ONE_STORE}",
     "model/events": f"tests/model/events tests/engine/events tests/server/routes/test_events.py {_ONE_STORE}",
@@ -85,6 +87,8 @@ _TESTS = {
     "sdk/outbox": "tests/sdk/outbox",
     "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
     "server": "tests/server tests/sdk/test_client.py --ignore=tests/server/attacks -k 'not redis and not schemathesis'",
+    "server/docs": "tests/server/test_schemathesis.py tests/server/routes tests/server/auth/test_matrix.py"
+    f" {_ONE_STORE}",
     "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
     "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
     "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"

@@ -51,6 +51,17 @@ def test_what_cannot_be_taken_over_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("shell", "is_told"),
+    [("/bin/sh", False), ("/bin/bash", False), ("dash", False), ("/usr/bin/zsh", True), ("/opt/bash/fish", True)],
+)
+def test_a_shell_that_is_not_used_is_told(shell: str, is_told: bool) -> None:
+    found = read_crontab(f"SHELL={shell}\n@daily x\n", "mine", has_users=False, tz="UTC")
+
+    assert found.notes == ([f"line 1: SHELL={shell} is left out; commands run in bash"] if is_told else [])
+    assert found.lines[0].environment == {}
+
+
 def test_percent_signs_are_input_and_line_ends() -> None:
     ((_, _, script),) = read("0 9 * * 7 mail -s 100\\% me%Dear me,%it's Sunday")
 

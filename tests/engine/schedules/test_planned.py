@@ -6,6 +6,23 @@ from rota.store import Store
 from tests.engine.schedules.installation import SchedulesInstallation
 
 
+def test_the_first_and_the_last_millisecond_of_the_hours_are_counted_and_no_other(store: Store) -> None:
+    installation = SchedulesInstallation(store)
+    installation.define()
+    now = installation.clock.now()
+    begin = now // HOUR_MS * HOUR_MS
+    end = begin + 3 * HOUR_MS
+    entries = []
+    for instant in (begin - 1, begin, end - 1, end):
+        request = ScheduleRequest(job_type="report", interval=10 * HOUR_MS, anchor="start", start=instant)
+        entries.append(installation.engine.schedules.create(request))
+
+    found = planned_fires(entries, begin, 3)
+
+    assert (found.schedules, found.often) == (4, 0)
+    assert found.fires == [1, 0, 1]
+
+
 def test_fires_are_counted_by_the_hour_and_those_of_busy_schedules_are_left_out(store: Store) -> None:
     installation = SchedulesInstallation(store)
     installation.define()

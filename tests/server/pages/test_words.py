@@ -47,6 +47,7 @@ SAID = [
     ("ago", NOW - 999, "now"),
     ("ago", NOW - 1_000, "1 s ago"),
     ("ago", NOW - 2_900, "2 s ago"),
+    ("ago", NOW - 2_000_900, "33 min 20 s ago"),
     ("ago", NOW + 1_000, "in 1 s"),
     ("ago", NOW + 840_000, "in 14 min"),
     ("ago", None, ""),

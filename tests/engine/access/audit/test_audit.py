@@ -18,7 +18,7 @@ from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.retention import Retention
-from rota.model.access.audit import MAX_SIDE_BYTES, Actor, AuditEntry, shown_side
+from rota.model.access.audit import Actor, AuditEntry, shown_side
 from rota.model.ids import new_id, numbered_id
 from rota.model.job_type import JobType
 from rota.server.app import make_app
@@ -172,9 +172,12 @@ def test_two_requests_at_a_time_are_told_apart(kept: Store) -> None:
 
 
 def test_an_entry_is_bounded() -> None:
-    cut = shown_side({"a": "x" * MAX_SIDE_BYTES})
+    fits = {"a": "x" * (16_384 - 8)}
 
-    assert cut == {"cut": f"{MAX_SIDE_BYTES + 8} bytes, the limit is {MAX_SIDE_BYTES}"}
+    cut = shown_side({"a": "x" * (16_384 - 7)})
+
+    assert shown_side(fits) == fits
+    assert cut == {"cut": "16385 bytes, the limit is 16384"}
 
 
 def test_entries_are_found_by_what_they_are_about(kept: Store) -> None:

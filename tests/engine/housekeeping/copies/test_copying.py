@@ -16,11 +16,12 @@ from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import JobState, make_token
 from rota.model.node import Node, NodeType
+from rota.model.runs.progress import Progress
 from rota.store import Store, open_store
 from rota.store.contract.jobs import JobQuery
 from rota.testing import Faults
 from rota.testing.faults import away
-from tests.contract.building import beat, claim_one, finish, new_node, succeed
+from tests.contract.building import beat, claim_one, finish, log_batch, messages_of, new_node, succeed
 from tests.contract.schedules.scheduling import firing, put, schedule
 from tests.engine.events.installation import EventsInstallation, needs
 
@@ -81,6 +82,21 @@ def test_a_copy_that_broke_off_goes_on_when_it_is_done_again(source: Moved, targ
     refuse_unfinished(target)
     (entry,) = target.list_schedules(limit=9).entries
     assert entry.state == source.schedule.state
+
+
+@pytest.mark.parametrize("lines", [(), ("one", "two")])
+@pytest.mark.parametrize("says", [Progress(done=3, total=7, time=1), None])
+def test_how_far_a_job_has_come_is_copied_with_its_log(
+    source: Moved, target: Store, lines: tuple[str, ...], says: Progress | None
+) -> None:
+    held = claim_one(source.store, SECOND, now=source.store.now())
+    source.store.append_logs([structs.replace(log_batch(held, *lines), progress=says)])
+    finish(source.store, succeed(held))
+
+    copy(source, target)
+
+    assert target.read_progress(SECOND, [held.spec.id]) == ({} if says is None else {held.spec.id: says})
+    assert messages_of(target, held.spec.id) == list(lines)
 
 
 def enqueue_another(source: Moved) -> None:
