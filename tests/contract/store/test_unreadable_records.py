@@ -319,6 +319,25 @@ def test_a_broken_job_can_be_cancelled_brought_back_and_deleted(store: Store, br
     assert store.find_jobs([bad.id]) == [None]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"series": [{"name": "nightly"}]}, {"series": [7, None]}, {"series": {"of": "x"}}, {"enqueued_at": "then"}],
+    ids=str,
+)
+def test_ended_jobs_are_forgotten_together_although_the_series_of_one_cannot_be_read(
+    store: Store, fields: dict[str, object]
+) -> None:
+    queue = new_queue()
+    jobs = [spec(queue, series=("nightly",)) for _ in range(3)]
+    enqueue(store, *jobs)
+    finish(store, *map(succeed, claim(store, queue)))
+    spoil(store, "spec", jobs[1].id, lambda record: msgspec.json.encode(msgspec.json.decode(record) | fields), queue)
+
+    assert store.delete_jobs([job.id for job in jobs]) == [True] * 3
+    assert store.find_jobs([job.id for job in jobs]) == [None] * 3
+    assert counts(store, queue) == {}
+
+
 def test_a_job_with_a_broken_ending_is_listed_and_can_be_deleted(
     store: Store, broken: Callable[[bytes], bytes]
 ) -> None:
