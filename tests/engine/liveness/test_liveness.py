@@ -650,6 +650,26 @@ def test_what_runs_on_under_a_lock_is_given_to_nobody_before_its_process_has_end
     asyncio.run(scene())
 
 
+def test_what_runs_on_under_a_lock_is_kept_when_a_stopping_node_compares_what_it_has(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        stage, faults = new_stage(), Faults(store)
+        locked = installation.enqueue(installation.define_python("wait_for_release", unique=Unique.WHILE_RUNNING))
+        other = installation.enqueue(installation.define_python("pass_gate"))
+        async with working(faults.store, worker_times=WorkerTimes(retry_s=(0.001,), abandon_s=0.2)):
+            await until(lambda: stage.inside == 2, "both jobs to run")
+            faults.before("finish_jobs", be_away)
+        inside, state = stage.inside, installation.job(locked).state
+        stage.gate.set()
+        stage.release.set()
+        assert (inside, state, installation.job(other).state) == (1, JobState.RUNNING, JobState.QUEUED)
+        assert faults.calls.count("recover_claims") > 0, "it compared"
+        await until(lambda: stage.inside == 0, "the run to end after all")
+
+    asyncio.run(scene())
+
+
 def test_a_node_whose_loop_is_held_up_by_a_run_under_a_lock_does_not_say_that_it_has_gone(
     store: Store, installation: Installation
 ) -> None:

@@ -34,8 +34,8 @@ class Stopping:
         """Whether what runs is interrupted."""
         self.has_abandoned = False
         """Whether runs were left behind."""
-        self.has_left_locked = False
-        """Whether one of them is under a lock."""
+        self.left_locked: dict[str, str] = {}
+        """Those of them that are under a lock, id to token: they are this node's until its process ends."""
 
     def drain(self) -> None:
         """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the
@@ -68,5 +68,6 @@ class Stopping:
     def leave_behind(self, attempt: Attempt) -> None:
         """A run was to end and goes on, until its process ends. Under a lock nobody may begin it beside that: it is not
         given back, and when the process has ended others notice."""
-        if attempt.claim.spec.lock_key is not None:
-            self.has_left_locked, attempt.reason = True, Stop.LOST
+        claim = attempt.claim
+        if claim.spec.lock_key is not None:
+            self.left_locked[claim.spec.id], attempt.reason = claim.token, Stop.LOST

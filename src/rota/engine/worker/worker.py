@@ -128,7 +128,7 @@ class Worker:
     @property
     def holds_lock(self) -> bool:
         """Whether a run under a lock may go on until the process has ended. Asked from any thread."""
-        return self.stopping.has_left_locked or any(one.claim.spec.lock_key is not None for one in self._hands)
+        return bool(self.stopping.left_locked) or any(one.claim.spec.lock_key is not None for one in self._hands)
 
     @property
     def slots(self) -> int:
@@ -252,10 +252,10 @@ class Worker:
 
     def _held(self, request: Request) -> dict[str, str] | None:
         """The jobs in hand, if the store is to compare them with its own. What has ended is in hand until the store
-        knows it, also if its end waits for the lines of its log."""
+        knows it, also if its end waits for the lines of its log; and so is what goes on under a lock."""
         if not self._exchange.must_compare:
             return None
-        return request.tokens() | self._pending.tokens() | self._hands.tokens()
+        return request.tokens() | self._pending.tokens() | self.stopping.left_locked | self._hands.tokens()
 
     async def _keep(self, request: Request, error: Exception) -> None:
         """The store did not answer: keep what was to be told, and try again a little later."""
