@@ -481,17 +481,20 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(store: Store, 
     asyncio.run(scene())
 
 
-def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, endless_waits: None) -> None:
+@pytest.mark.parametrize("is_away", [False, True], ids=["at once", "once the store is back"])
+def test_word_that_reaches_a_full_node_is_passed_on(
+    redis_server: RedisServer, endless_waits: None, is_away: bool
+) -> None:
     """Whatever it hears, there may be jobs for others."""
     redis_server.flush()
     store = open_store(redis_server.url)
 
     async def scene() -> None:
-        stage = new_stage()
+        stage, busy = new_stage(), Faults(store)
         installation = Installation(store)
         installation.define_python("pass_gate")
         installation.define_python("note")
-        async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as full:
+        async with working(busy.store, threads=1, worker_times=ONLY_WHEN_WOKEN) as full:
             holding = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the first node to be full")
             idle, answers = Faults(store), list[None]()
@@ -503,6 +506,8 @@ def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, e
                 await until(lambda: len(answers) > asked, "the idle node to have asked in vain")
                 # There is a job now, and word of it for nobody.
                 raw_command(redis_server.port, "DEL", QueueKeys(installation.queue).paused)
+                if is_away:
+                    busy.before("finish_and_claim_jobs", be_away)
 
                 raw_command(
                     redis_server.port,

@@ -269,7 +269,7 @@ class Worker:
         for claim in request.begun:
             if attempt := self._hands.find(claim.spec.id):
                 attempt.is_known_to_run = False
-        self._demand.unanswered()
+        self._demand.unanswered(signals=request.signals)
         self._health.store_failed("worker", error)
         await asyncio.sleep(self._exchange.retry_s)
 

@@ -171,6 +171,27 @@ def test_a_worker_without_room_passes_a_signal_on_once(in_hand: int, must_signal
     assert demand.take_signal() is False
 
 
+@pytest.mark.parametrize("signals", [False, True])
+def test_a_signal_that_may_have_reached_nobody_is_passed_on_again(signals: bool) -> None:
+    demand = new_demand()
+    demand.woken(SLOTS, AT)
+    demand.take_signal()
+
+    demand.unanswered(signals=signals)
+
+    assert demand.take_signal() is signals
+    assert demand.take_signal() is False
+
+
+def test_a_signal_that_comes_while_the_store_is_away_is_kept() -> None:
+    demand = new_demand()
+    demand.woken(SLOTS, AT)
+
+    demand.unanswered()
+
+    assert demand.take_signal() is True
+
+
 def test_a_worker_that_drains_passes_every_signal_on() -> None:
     demand = new_demand()
     demand.close()

@@ -100,9 +100,11 @@ class Demand:
         if not got and not in_hand:
             self.rest()
 
-    def unanswered(self) -> None:
-        """What came of a claim is not known: claim anew."""
+    def unanswered(self, *, signals: bool = False) -> None:
+        """What came of a claim is not known: claim anew. The signal that was to be passed on with it, if there was one,
+        may have reached nobody."""
         self._may_have_jobs = True
+        self.must_signal = self.must_signal or signals
 
     def ended(self, jobs: int, *, run_s: float, within_s: float) -> None:
         """So many jobs ended in this time, while there was work; together they ran so long. None ended: that says
