@@ -493,7 +493,7 @@ def test_a_configuration_that_was_not_made_can_be_defined_again_at_whatever_step
             installation.define_configuration("c", wanted)
         assert len(installation.post("FILE", "a", 2).triggered) == 1
         assert isinstance(store, RedisStore)
-        assert store._redis.hlen(CONFIGURATION_QUEUES) == 1, "nothing is kept of the one that never came"
+        assert len(store._redis.hgetall(CONFIGURATION_QUEUES)) == 1, "nothing is kept of the one that never came"
         for handle in (store, maker):
             handle.close()
         if not is_cut:
