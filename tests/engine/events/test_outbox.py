@@ -35,6 +35,10 @@ class OutboxInstallation(EventsInstallation):
         self.define_configuration("after-load", needs("JOB", "load", life, **more), job={"job_type": "report"})
         self.definitions.refresh()  # as every beat of a node does
 
+    def wait_for_nothing(self) -> None:
+        self.configurations.delete("after-load")
+        self.definitions.refresh()
+
     def enqueue_loads(self, count: int = 1) -> None:
         self.enqueue_all([JobRequest(job_type="load")] * count)
 
@@ -172,6 +176,39 @@ def test_more_ends_than_fit_one_round_are_taken_without_a_pause(installation: Ou
     assert installation.left() == 1
     assert installation.run_outbox() == 0.25
     assert (installation.left(), installation.reports()) == (0, 501)
+
+
+def test_ends_that_nobody_waits_for_any_more_do_not_surprise_who_waits_later(
+    installation: OutboxInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are when the last configuration goes."""
+    monkeypatch.setattr("rota.engine.events.outbox._PER_ROUND", 2)
+    installation.wait_for_load()
+    installation.enqueue_loads(5)
+    finish(installation.store, *map(succeed, claim_all(installation.store, installation.queue)))
+
+    installation.wait_for_nothing()
+    waits = [installation.run_outbox() for _ in range(4)]
+    installation.wait_for_load()
+    installation.run_outbox()
+
+    assert waits == [0.0, 0.0, 0.25, 0.25]
+    assert (installation.left(), installation.reports()) == (0, 0)
+
+
+def test_ends_that_nobody_waits_for_any_more_are_taken_by_the_next_round_if_one_fails(
+    installation: OutboxInstallation, faults: Faults
+) -> None:
+    installation.wait_for_load()
+    installation.end_one()
+
+    installation.wait_for_nothing()
+    faults.before("read_outbox", *[be_away] * len(installation.definitions.node_types()))
+    with pytest.raises(StoreUnavailable):
+        installation.run_outbox()
+    installation.run_outbox()
+
+    assert installation.left() == 0
 
 
 def test_every_end_of_a_job_that_is_brought_back_is_an_event_of_its_own(installation: OutboxInstallation) -> None:

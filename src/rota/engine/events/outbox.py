@@ -42,22 +42,26 @@ class Outbox:
         self._definitions = definitions
         self._events = events
         self._is_idle = False
+        """Whether no configuration waits for ends, and none are left of those that one waited for."""
         self._passed: dict[str, frozenset[str]] = {}
         """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
         over; a queue whose outbox was seen to its end is not here, and its next round begins anew."""
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        round = Round()
-        taken = round.each(self._queues(round, now), lambda queue: self.take(queue, now))
+        round, is_awaited = Round(), self._definitions.awaits_jobs
+        self._is_idle = self._is_idle and not is_awaited
+        queues = self._queues(round, now)
+        taken = round.each(queues, lambda queue: self.take(queue, now))
+        is_more = any(count >= _PER_ROUND for count in taken)
+        # After the last configuration has gone: what is left must not surprise one that comes later.
+        self._is_idle = self._is_idle or not (is_awaited or is_more or len(taken) < len(queues))
         round.end()
-        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+        return 0.0 if is_more else EVERY_S
 
     def _queues(self, round: Round, now: int) -> list[str]:
         """Where ends may be that somebody waits for."""
-        # One more round after the last configuration has gone: what is left must not surprise one that comes later.
-        was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
-        if was_idle and self._is_idle:
+        if self._is_idle:
             round.each([now], self._flow_queues.refresh)  # or those that are known, if nobody answers
             return self._flow_queues.known()
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
