@@ -336,6 +336,16 @@ def test_the_time_since_the_start_counts_suspended_time(monkeypatch: pytest.Monk
     assert uptime_clock()() == 3_607_000_000_000
 
 
+def test_on_macos_the_time_since_the_start_counts_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own `monotonic` stands still meanwhile there."""
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME", raising=False)
+    monkeypatch.setattr(time, "clock_gettime_ns", {time.CLOCK_MONOTONIC: 3_607_000_000_000}.__getitem__)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 7_000_000_000)
+
+    assert uptime_clock("darwin")() == 3_607_000_000_000
+    assert uptime_clock("another")() == 7_000_000_000
+
+
 def test_what_is_measured_goes_by_the_time_since_the_start(times: Times) -> None:
     assert uptime_ms() == times.uptime_ms
     clocks = [SystemClock(), *(make(AskedStore(times).now) for make in (StoreClock, NodeClock))]

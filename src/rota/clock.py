@@ -5,6 +5,7 @@ and programs go by the time since the machine was started, which nobody can set,
 a wrong wall clock, or one that is set while it runs, does nothing early.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -154,10 +155,10 @@ def uptime_ms() -> int:
     return _uptime_ns() // 1_000_000
 
 
-def uptime_clock() -> Callable[[], int]:
-    """The clock of this system that counts suspended time, in nanoseconds. Linux has one for it; macOS's `monotonic`
-    does."""
-    which = getattr(time, "CLOCK_BOOTTIME", None)
+def uptime_clock(platform: str = sys.platform) -> Callable[[], int]:
+    """The clock of this system that counts suspended time, in nanoseconds. Linux has one for it; on macOS the system's
+    monotonic clock does, and Python's `monotonic` asks another one, which does not."""
+    which = time.CLOCK_MONOTONIC if platform == "darwin" else getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic_ns if which is None else partial(time.clock_gettime_ns, which)
 
 

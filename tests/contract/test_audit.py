@@ -5,6 +5,7 @@ import pytest
 from rota.model.access.audit import AuditEntry
 from rota.model.ids import numbered_id
 from rota.store import Store
+from rota.store.sqlite.store import SqliteStore
 from tests.conftest import OpenStore
 
 NOW = 1_760_000_000_000
@@ -63,12 +64,26 @@ def test_old_entries_are_forgotten(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("keep", "limit", "gone"), [(4, 10, 1), (2, 10, 3), (2, 2, 2), (0, 10, 5), (9, 10, 0)])
-def test_the_oldest_are_forgotten_when_there_are_too_many(store: Store, keep: int, limit: int, gone: int) -> None:
+def test_the_oldest_are_forgotten_when_there_are_too_many(
+    store: Store, monkeypatch: pytest.MonkeyPatch, keep: int, limit: int, gone: int
+) -> None:
+    monkeypatch.setattr("rota.store.sqlite.nouns.audit._COUNTED_AT_A_TIME", 3)
     entries = [entry(number) for number in range(5)]
     store.append_audit(entries)
 
     assert store.trim_audit(older_than=0, keep=keep, limit=limit) == gone
     assert store.list_audit(limit=10) == entries[gone:][::-1]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_who_finds_nothing_to_forget_waits_for_nobody_who_writes(store: Store, open_again: OpenStore) -> None:
+    """Retention counts all entries each minute, and there may be many."""
+    other = open_again()
+    assert isinstance(other, SqliteStore)
+    store.append_audit([entry(1), entry(2)])
+
+    with other._database.write():
+        assert store.trim_audit(older_than=NOW, keep=2, limit=10) == 0
 
 
 def test_entries_outlast_the_handle(store: Store, open_again: OpenStore) -> None:

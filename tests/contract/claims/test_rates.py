@@ -37,7 +37,9 @@ from tests.contract.building import (
     token_of,
 )
 
+SECOND = 1_000
 MINUTE = 60_000
+LATER = NOW + MINUTE + SECOND
 DAY = 24 * 60 * MINUTE
 TWO_A_MINUTE = rate_key(Rate(2, MINUTE), "k", {})
 TWO_A_DAY = rate_key(Rate(2, DAY), "k", {})
@@ -587,8 +589,7 @@ def groups_in(store: Store, queue: str, key: str) -> int:
 def test_of_more_limited_jobs_than_one_claim_frees_the_next_claim_frees_the_others(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("redis.nouns.claims.claims", "sqlite.nouns.claims.rates", "sqlite.nouns.claims.claiming"):
-        monkeypatch.setattr(f"rota.store.{place}.MAX_PROMOTED", 3)
+    let_a_claim_free_three(monkeypatch)
     queue, key = new_queue(), rate_key(Rate(7, MINUTE), "k", {})
     ids = enqueue(store, *(limited(queue, key) for _ in range(14)))
     assert given(store, queue) == ids[:7]
@@ -596,6 +597,45 @@ def test_of_more_limited_jobs_than_one_claim_frees_the_next_claim_frees_the_othe
     freed = [given(store, queue, now=NOW + MINUTE) for _ in range(4)]
 
     assert freed == [ids[7:10], ids[10:13], ids[13:], []]
+
+
+def let_a_claim_free_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("redis.nouns.claims.claims", "sqlite.nouns.claims.rates", "sqlite.nouns.claims.claiming"):
+        monkeypatch.setattr(f"rota.store.{place}.MAX_PROMOTED", 3)
+
+
+def with_two_rates_due(store: Store, queue: str) -> list[str]:
+    """At `LATER` one rate allows all that a claim frees, and another, which comes after it, two; returns the jobs that
+    wait for the other."""
+    enqueue(store, *(limited(queue, rate_key(Rate(3, MINUTE), "first", {})) for _ in range(6)))
+    assert len(given(store, queue)) == 3
+    ids = enqueue(store, *(limited(queue) for _ in range(4)))
+    assert given(store, queue, now=NOW + SECOND) == ids[:2]
+    return ids[2:]
+
+
+def test_a_rate_that_a_claim_does_not_come_to_is_looked_at_by_the_next(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_a_claim_free_three(monkeypatch)
+    queue = new_queue()
+    ids = with_two_rates_due(store, queue)
+
+    assert len(given(store, queue, now=LATER)) == 3
+    assert given(store, queue, now=LATER) == ids
+
+
+def test_a_new_job_of_a_rate_that_a_claim_does_not_come_to_puts_off_none_that_waits(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_a_claim_free_three(monkeypatch)
+    queue = new_queue()
+    ids = with_two_rates_due(store, queue)
+    (urgent,) = enqueue(store, limited(queue, priority=9))
+
+    assert given(store, queue, limit=1, now=LATER) == [urgent]
+    assert given(store, queue, now=LATER)[3:] == ids[:1]
+    assert given(store, queue, now=LATER) == []
 
 
 def test_a_job_with_a_key_that_says_no_rate_runs(store: Store) -> None:

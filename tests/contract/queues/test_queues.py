@@ -241,6 +241,23 @@ def test_a_queue_in_which_anything_lives_is_not_forgotten(store: Store) -> None:
     assert store.read_totals(over).cancelled == 1
 
 
+def test_a_queue_with_an_end_that_nobody_took_is_not_forgotten(store: Store) -> None:
+    queue = make_queue(store)
+    await_ends(store)
+    job_id = ended_job(store, queue, JobState.FAILED)
+    store.delete_jobs([job_id])
+    store.delete_job_types([JOB_TYPE])
+    store.delete_node_types([queue])
+
+    assert not store.forget_queue(queue)
+    assert queue in store.list_queues()
+    assert outcomes(store, queue) == ["failed"]
+
+    store.clear_outbox(queue, store.read_outbox(queue, limit=9))
+    assert store.forget_queue(queue)
+    assert queue not in store.list_queues()
+
+
 def test_a_queue_is_listed_until_it_is_forgotten_although_all_its_jobs_are_deleted(store: Store) -> None:
     """Whoever forgets queues finds it so."""
     queue = new_queue()
@@ -253,13 +270,14 @@ def test_a_queue_is_listed_until_it_is_forgotten_although_all_its_jobs_are_delet
 
 
 def end_a_job_of_which_all_is_kept(store: Store) -> str:
-    """A queue that has a lock, a rate and stats, and an end that nobody took, of a job that is deleted."""
+    """A queue that has a lock, a rate and stats, of a job that is deleted and whose end was taken."""
     queue, now = make_queue(store), store.now()
     await_ends(store)
     enqueue(store, spec(queue, lock_key="l", rate_key=rate_key(Rate(1, 60_000), "k", {}), now=now), now=now)
     job = claim_one(store, queue, now=now)
     finish(store, fail(job, now), now=now)
     assert outcomes(store, queue) == ["failed"]
+    store.clear_outbox(queue, store.read_outbox(queue, limit=9))
     store.delete_jobs([job.spec.id])
     store.delete_job_types([JOB_TYPE])
     store.delete_node_types([queue])

@@ -210,6 +210,18 @@ def test_ticks_are_bounded(store: Store) -> None:
     assert kept[0].nominal == NOW + 104 * 20 + 19
 
 
+def test_ticks_are_bounded_although_a_schedule_is_looked_at_after_each(store: Store) -> None:
+    """As one that goes by the end of its jobs while one of them runs: every second version has no ticks."""
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    for version in range(1, 105):
+        rows = tuple(tick(NOW + version * 40 + n) for n in range(40)) if version % 2 == 0 else ()
+        state = structs.replace(entry.state, version=version + 1)
+        assert store.fire_schedules(queue, [Firing(entry.schedule, version, state, rows)], now=NOW) == [True]
+
+    assert MAX_TICKS <= len(store.list_ticks(entry.schedule.uuid, limit=5_000)) <= MAX_TICKS + 200
+
+
 def test_many_schedulers_fire_a_tick_once(store: Store, open_again: Callable[[], Store]) -> None:
     queue = new_queue()
     entries = [put(store, schedule(queue)) for _ in range(40)]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from rota.engine.events.outbox import Outbox
+from rota.engine.jobs.flow_queues import LOOK_MS
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
@@ -35,12 +36,23 @@ class OutboxInstallation(EventsInstallation):
         self.define_configuration("after-load", needs("JOB", "load", life, **more), job={"job_type": "report"})
         self.definitions.refresh()  # as every beat of a node does
 
+    def wait_for_nothing(self) -> None:
+        self.configurations.delete("after-load")
+        self.definitions.refresh()
+
     def enqueue_loads(self, count: int = 1) -> None:
         self.enqueue_all([JobRequest(job_type="load")] * count)
 
     def end_one(self) -> None:
         self.enqueue_loads()
         finish(self.store, succeed(claim_one(self.store, self.queue)))
+
+    def remove_node_type(self) -> None:
+        """That of the queue in which the jobs have ended."""
+        self.definitions.define_job_type(
+            JobType(uuid=JOB_TYPES["load"], name="load", executor="log", node_type="for-report")
+        )
+        self.definitions.delete_node_type("for-load")
 
     def run_outbox(self) -> float:
         return self.outbox.run_once(self.clock.now())
@@ -174,6 +186,39 @@ def test_more_ends_than_fit_one_round_are_taken_without_a_pause(installation: Ou
     assert (installation.left(), installation.reports()) == (0, 501)
 
 
+def test_ends_that_nobody_waits_for_any_more_do_not_surprise_who_waits_later(
+    installation: OutboxInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are when the last configuration goes."""
+    monkeypatch.setattr("rota.engine.events.outbox._PER_ROUND", 2)
+    installation.wait_for_load()
+    installation.enqueue_loads(5)
+    finish(installation.store, *map(succeed, claim_all(installation.store, installation.queue)))
+
+    installation.wait_for_nothing()
+    waits = [installation.run_outbox() for _ in range(4)]
+    installation.wait_for_load()
+    installation.run_outbox()
+
+    assert waits == [0.0, 0.0, 0.25, 0.25]
+    assert (installation.left(), installation.reports()) == (0, 0)
+
+
+def test_ends_that_nobody_waits_for_any_more_are_taken_by_the_next_round_if_one_fails(
+    installation: OutboxInstallation, faults: Faults
+) -> None:
+    installation.wait_for_load()
+    installation.end_one()
+
+    installation.wait_for_nothing()
+    faults.before("read_outbox", *[be_away] * len(installation.definitions.node_types()))
+    with pytest.raises(StoreUnavailable):
+        installation.run_outbox()
+    installation.run_outbox()
+
+    assert installation.left() == 0
+
+
 def test_every_end_of_a_job_that_is_brought_back_is_an_event_of_its_own(installation: OutboxInstallation) -> None:
     installation.wait_for_load(3600)
     installation.enqueue_loads()
@@ -241,6 +286,48 @@ def test_ends_of_every_queue_are_taken(installation: OutboxInstallation) -> None
     installation.run_outbox()
 
     assert installation.reports() == 2
+
+
+def test_an_end_counts_although_the_node_type_of_its_queue_is_gone(installation: OutboxInstallation) -> None:
+    installation.wait_for_load()
+    installation.run_outbox()
+    installation.end_one()
+    installation.remove_node_type()
+
+    installation.clock.advance(LOOK_MS)
+    installation.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 1)
+
+
+def test_the_outbox_of_a_queue_whose_node_type_is_gone_is_emptied_although_nobody_waits(
+    installation: OutboxInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then the queue is not forgotten."""
+    monkeypatch.setattr("rota.engine.events.outbox._PER_ROUND", 2)
+    installation.run_outbox()
+    installation.wait_for_load()
+    installation.enqueue_loads(3)
+    finish(installation.store, *map(succeed, claim_all(installation.store, installation.queue)))
+    installation.wait_for_nothing()
+    installation.remove_node_type()
+    installation.clock.advance(LOOK_MS)
+
+    waits = [installation.run_outbox() for _ in range(2)]
+
+    assert (waits, installation.left()) == ([0.0, 0.25], 0)
+
+
+def test_queues_that_cannot_be_listed_keep_no_end_waiting(installation: OutboxInstallation, faults: Faults) -> None:
+    installation.wait_for_load()
+    installation.end_one()
+
+    faults.before("list_queues", be_away, be_away)
+    with pytest.raises(StoreUnavailable):
+        installation.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 1)
+    assert installation.run_outbox() == 0.25, "they are asked for again in a while"
 
 
 def test_an_outbox_that_cannot_be_read_keeps_no_other_waiting(installation: OutboxInstallation, faults: Faults) -> None:

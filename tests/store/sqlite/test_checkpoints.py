@@ -1,5 +1,7 @@
 """Checkpoints and syncs in a thread of their own, and what a commit has to do with it."""
 
+import errno
+import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ from rota.errors import StoreUnavailable
 from rota.model.node import Node
 from rota.store import Store, open_store
 from rota.store.sqlite.database import checkpoints
+from rota.store.sqlite.database.database import Database
 from tests.contract.building import claim_one, enqueue, finish, log_batch, new_node, new_queue, spec, succeed
 from tests.engine.working import wait_until
 
@@ -153,6 +156,70 @@ def open_files_below(folder: Path) -> list[str]:
         with suppress(FileNotFoundError):  # the one that reads the list is gone by now
             found.append(str(descriptor.readlink()))
     return [file for file in found if file.startswith(str(folder))]
+
+
+class WholeSyncs:
+    """A system with a call that has the drive write what it holds back too, as macOS has, and this file system's answer
+    to it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.error: int | None = None
+        monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+        monkeypatch.setattr(fcntl, "fcntl", self._sync)
+
+    def _sync(self, descriptor: int, command: int) -> None:
+        assert command == 51
+        self.count += 1
+        if self.error is not None:
+            raise OSError(self.error, os.strerror(self.error))
+
+
+@pytest.fixture
+def whole_syncs(monkeypatch: pytest.MonkeyPatch) -> WholeSyncs:
+    return WholeSyncs(monkeypatch)
+
+
+def write_and_close(folder: Path) -> None:
+    with closing(open_store(f"sqlite:///{folder}/rota.db?synchronous=NORMAL")) as store:
+        store.put_setting("first", "1")
+
+
+def test_a_sync_reaches_the_drive_where_the_system_has_a_call_for_that(
+    tmp_path: Path, syncs: Syncs, whole_syncs: WholeSyncs
+) -> None:
+    write_and_close(tmp_path)
+
+    assert (whole_syncs.count > 0, syncs.count) == (True, 0)
+
+
+def test_a_file_system_without_that_call_is_synced_as_it_can(
+    tmp_path: Path, syncs: Syncs, whole_syncs: WholeSyncs
+) -> None:
+    whole_syncs.error = errno.ENOTSUP
+
+    write_and_close(tmp_path)
+
+    assert syncs.count > 0
+
+
+def test_a_drive_that_fails_is_a_sync_that_failed(tmp_path: Path, syncs: Syncs, whole_syncs: WholeSyncs) -> None:
+    whole_syncs.error = errno.EIO
+
+    with pytest.raises(StoreUnavailable, match="what was written last may be lost"):
+        write_and_close(tmp_path)
+    assert syncs.count == 0
+
+
+@pytest.mark.parametrize("synchronous", ["NORMAL", "FULL"])
+def test_syncs_of_sqlite_reach_the_drive_too(tmp_path: Path, synchronous: str) -> None:
+    """On macOS; elsewhere SQLite has only one way to sync."""
+    database = Database(str(tmp_path / "rota.db"), synchronous=synchronous).open()
+
+    with closing(database), database.write() as writer, closing(database.connect()) as another:
+        asked = [one.execute("PRAGMA fullfsync").fetchone()[0] for one in (writer, another)]
+
+    assert asked == [1, 1]
 
 
 def test_what_no_thread_could_sync_is_synced_at_the_end(tmp_path: Path, syncs: Syncs) -> None:

@@ -2,6 +2,7 @@
 same, or when there is none."""
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 from rota.clock import uptime_ms
 from rota.model.node import Node
 from rota.store.sqlite.database import machine_clock
-from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.database.database import MEMORY, Database
 from rota.store.sqlite.database.machine_clock import MachineClock
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import NOW, beat, new_node, new_queue
+from tests.patience import DEADLINE_S
 
 JUMP_MS = 300_000
 NEAR_MS = 60_000
@@ -197,6 +199,22 @@ def test_a_clock_that_comes_back_is_trusted_again(database: Database, wall: Wall
     wall.shift_ms = 0
 
     assert is_near(clock.now(), wall.real_ms())
+
+
+def test_in_memory_nobody_who_asks_for_the_time_waits_for_who_writes(wall: Wall) -> None:
+    """The writer asks too, where jobs have a rate: each would wait for the other."""
+    database = Database(MEMORY).open()
+    clock = MachineClock(database)
+    wall.shift_ms = JUMP_MS
+    told: list[int] = []
+    asking = threading.Thread(target=lambda: told.append(clock.now()), daemon=True)
+
+    with database.write():
+        asking.start()
+        asking.join(DEADLINE_S)
+        assert [is_near(instant, wall.real_ms()) for instant in told] == [True]
+
+    database.close()
 
 
 def test_every_beat_leaves_a_reading_and_forgets_those_of_long_ago(database: Database) -> None:

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
-from rota.engine.jobs.flow_queues import FlowQueues
+from rota.engine.jobs.flow_queues import LOOK_MS, FlowQueues
 from rota.engine.jobs.flows import Flows
 from rota.engine.node.duty import Round
 from rota.model.events.event import Event
@@ -42,25 +42,46 @@ class Outbox:
         self._definitions = definitions
         self._events = events
         self._is_idle = False
+        """Whether no configuration waits for ends, and none are left of those that one waited for."""
+        self._looked_at: int | None = None
+        """When the store was last asked for queues whose node types are gone; None if the next round asks."""
         self._passed: dict[str, frozenset[str]] = {}
         """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
         over; a queue whose outbox was seen to its end is not here, and its next round begins anew."""
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        round = Round()
-        taken = round.each(self._queues(round, now), lambda queue: self.take(queue, now))
+        round, is_awaited = Round(), self._definitions.awaits_jobs
+        self._is_idle = self._is_idle and not is_awaited
+        queues = self._queues(round, now)
+        taken = round.each(queues, lambda queue: self.take(queue, now))
+        is_more = any(count >= _PER_ROUND for count in taken)
+        # After the last configuration has gone: what is left must not surprise one that comes later.
+        self._is_idle = self._is_idle or not (is_awaited or is_more or len(taken) < len(queues))
+        if is_more:
+            self._looked_at = None
         round.end()
-        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+        return 0.0 if is_more else EVERY_S
 
     def _queues(self, round: Round, now: int) -> list[str]:
         """Where ends may be that somebody waits for."""
-        # One more round after the last configuration has gone: what is left must not surprise one that comes later.
-        was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
-        if was_idle and self._is_idle:
+        return list(dict.fromkeys(self._usual_queues(round, now) + self._undefined_queues(round, now)))
+
+    def _usual_queues(self, round: Round, now: int) -> list[str]:
+        if self._is_idle:
             round.each([now], self._flow_queues.refresh)  # or those that are known, if nobody answers
             return self._flow_queues.known()
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
+
+    def _undefined_queues(self, round: Round, now: int) -> list[str]:
+        """Those whose node types are gone, once in a while. What ended there before still counts, and while an outbox
+        holds something its queue is not forgotten."""
+        if self._looked_at is not None and 0 <= now - self._looked_at < LOOK_MS:
+            return []
+        self._looked_at = now  # first, so that a server that is away does not hold up every round
+        known = {node_type.uuid for node_type in self._definitions.known_node_types()}
+        listed = round.each([self._store.list_queues], lambda ask: ask())
+        return [queue for queues in listed for queue in queues if queue not in known]
 
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were. Those that are kept are in

@@ -75,7 +75,7 @@ class QueueStore(Protocol):
 
     def forget_queue(self, queue: str) -> bool:
         """Forget what is left of a queue whose node type is gone: what was counted, that it was paused. False, and
-        nothing changed, while it has a node type, jobs, schedules or configurations."""
+        nothing changed, while it has a node type, jobs, schedules, configurations or ends in its outbox."""
         ...
 
     def count_jobs(self, queue: str) -> dict[JobState, int]:

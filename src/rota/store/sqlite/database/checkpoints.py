@@ -12,6 +12,8 @@ write, so that a later sync may succeed and prove nothing. A whole checkpoint do
 syncs that.
 """
 
+import errno
+import fcntl
 import os
 import sqlite3
 import threading
@@ -29,6 +31,8 @@ SYNC_WITHIN_S = 1.0
 """How long a commit may stay unsynced where commits are not synced themselves; also the pause after a failure."""
 MOST_LOG_BYTES = 256 * 1024 * 1024
 """A longer log is trouble. A busy store stays far below it, as long as nobody reads for minutes."""
+_UNKNOWN_CALL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
+"""How a file system says that it does not know a call. Anything else is a sync that failed."""
 
 
 class Checkpoints:
@@ -153,6 +157,20 @@ def _size(file: Path) -> int:
 def _sync(file: Path) -> None:
     descriptor = os.open(file, os.O_RDWR)
     try:
-        os.fsync(descriptor)
+        _sync_descriptor(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync_descriptor(descriptor: int) -> None:
+    """On macOS `fsync` only hands over to the drive, which may hold it back; another call waits for the drive too. Not
+    every file system knows that call."""
+    whole = getattr(fcntl, "F_FULLFSYNC", None)
+    if whole is not None:
+        try:
+            fcntl.fcntl(descriptor, whole)
+            return
+        except OSError as error:
+            if error.errno not in _UNKNOWN_CALL:
+                raise
+    os.fsync(descriptor)

@@ -81,6 +81,7 @@ class Database:
             connection.row_factory = sqlite3.Row
             _use_write_ahead_log(connection)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain sync ends in the drive's cache
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("PRAGMA wal_autocheckpoint = 20000")
             connection.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")

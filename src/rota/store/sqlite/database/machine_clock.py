@@ -72,7 +72,10 @@ class MachineClock:
             self._trusted, self._doubted_since = reading, None
 
     def _others(self, since: int) -> list[int]:
-        """What the other processes of this machine read since then."""
+        """What the other processes of this machine read since then. In memory there is none, and reading would wait for
+        the writer, which may wait for this."""
+        if self._database.in_memory:
+            return []
         try:
             with self._database.read() as db:
                 rows = db.execute(SQL["read_clocks"], {"process": os.getpid(), "since": since}).fetchall()

@@ -10,6 +10,10 @@ from rota.model.ids import ids_between
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
 
+_COUNTED_AT_A_TIME = 10_000
+"""Entries: two milliseconds' work."""
+_AFTER_ALL = "g"
+"""No id comes behind it: they begin with hexadecimal digits."""
 _decode = msgspec.json.Decoder(AuditEntry).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -44,6 +48,29 @@ class SqliteAudit(SqliteNoun):
 
     def trim_audit(self, *, older_than: int, keep: int, limit: int) -> int:
         bound, _ = ids_between(max(older_than, 0), max(older_than, 0))
+        found = [one for one in (self._newest_audit(bound), self._newest_beyond(keep)) if one is not None]
+        if not found:
+            return 0
         with self._database.write() as db:
-            old = db.execute(SQL["trim_audit_by_age"], {"bound": bound, "limit": limit}).rowcount
-            return old + db.execute(SQL["trim_audit_by_count"], {"keep": keep, "limit": limit - old}).rowcount
+            return db.execute(SQL["trim_audit"], {"until": max(found), "limit": limit}).rowcount
+
+    def _newest_audit(self, before: str) -> str | None:
+        with self._database.read() as db:
+            found: str | None = db.execute(SQL["newest_audit"], {"before": before}).fetchone()["id"]
+            return found
+
+    def _newest_beyond(self, keep: int) -> str | None:
+        """The newest entry beyond the latest `keep`. These are counted in steps, so that who reads does not wait long,
+        and who writes not at all."""
+        found = self._newest_audit(_AFTER_ALL)
+        for passed in _steps(keep):
+            if found is None:
+                return None
+            with self._database.read() as db:
+                row = db.execute(SQL["pass_audit"], {"id": found, "passed": passed}).fetchone()
+            found = row["id"] if row else None
+        return found
+
+
+def _steps(number: int) -> list[int]:
+    return [_COUNTED_AT_A_TIME] * (number // _COUNTED_AT_A_TIME) + [number % _COUNTED_AT_A_TIME]

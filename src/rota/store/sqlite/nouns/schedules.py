@@ -27,7 +27,8 @@ from rota.store.sqlite.nouns.jobs.rows import new_row
 from rota.store.sqlite.nouns.queues.stats import count_up
 
 _TRIM_SLACK = 100
-"""Ticks are trimmed when this many are over the limit, not one by one."""
+"""Ticks are trimmed at every version that is a multiple of this, not one by one; also at one without ticks of its own:
+where a schedule is looked at between its ticks, none of these may ever have such a version."""
 
 
 class SqliteSchedules(SqliteAwaited):
@@ -184,7 +185,7 @@ def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int, await
 
 
 def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:
-    if firing.ticks and firing.state.version % _TRIM_SLACK == 0:
+    if firing.state.version % _TRIM_SLACK == 0:
         db.execute(SQL["trim_ticks"], {"schedule": firing.schedule.uuid, "keep": MAX_TICKS})
 
 

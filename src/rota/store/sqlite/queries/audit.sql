@@ -20,11 +20,14 @@ DELETE FROM audit WHERE id = :id;
 -- Entries before an id, the latest first.
 SELECT entry FROM audit WHERE :before IS NULL OR id < :before ORDER BY id DESC LIMIT :limit;
 
--- name: trim_audit_by_age
--- Forget some of the entries below an id, the oldest first.
-DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < :bound ORDER BY id LIMIT :limit);
+-- name: newest_audit
+-- The newest entry before an id.
+SELECT max(id) AS id FROM audit WHERE id < :before;
 
--- name: trim_audit_by_count
--- Forget some of the oldest entries beyond those to keep.
-DELETE FROM audit WHERE id IN (
-  SELECT id FROM audit ORDER BY id LIMIT max(0, min(:limit, (SELECT count(*) FROM audit) - :keep)));
+-- name: pass_audit
+-- The entry that is so many before another.
+SELECT id FROM audit WHERE id <= :id ORDER BY id DESC LIMIT 1 OFFSET :passed;
+
+-- name: trim_audit
+-- Forget some of the entries up to an id, the oldest first.
+DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id <= :until ORDER BY id LIMIT :limit);

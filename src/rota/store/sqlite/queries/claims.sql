@@ -42,11 +42,11 @@ UPDATE jobs SET limited = 1 WHERE seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: due_rates
 -- Rates whose limited jobs are to be looked at.
-SELECT rate_key, starts FROM rates WHERE queue = :queue AND due <= :now ORDER BY due LIMIT :limit;
+SELECT rate_key FROM rates WHERE queue = :queue AND due <= :now ORDER BY due LIMIT :limit;
 
--- name: read_starts
--- What was started under a rate.
-SELECT starts FROM rates WHERE queue = :queue AND rate_key = :rate_key;
+-- name: read_rate
+-- What was started under a rate, and when its limited jobs are looked at again.
+SELECT starts, due FROM rates WHERE queue = :queue AND rate_key = :rate_key;
 
 -- name: free_limited
 -- Make the first limited jobs of a rate ready.

@@ -105,11 +105,12 @@ UNION SELECT queue FROM (
 WHERE queue IS NOT NULL;
 
 -- name: is_queue_used
--- Whether a queue has a node type or anything that lives in it.
+-- Whether a queue has a node type, anything that lives in it, or ends that nobody took.
 SELECT EXISTS (SELECT 1 FROM node_types WHERE uuid = :queue)
     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND ended_at IS NOT NULL)
     OR EXISTS (SELECT 1 FROM schedules WHERE queue = :queue)
-    OR EXISTS (SELECT 1 FROM configurations WHERE queue = :queue);
+    OR EXISTS (SELECT 1 FROM configurations WHERE queue = :queue)
+    OR EXISTS (SELECT 1 FROM outbox WHERE queue = :queue);
 
 -- name: forget_stats
 -- Forget what was counted in a queue.
@@ -130,7 +131,3 @@ DELETE FROM rates WHERE queue = :queue;
 -- name: forget_fence
 -- Forget the last number that a run under a lock was given.
 DELETE FROM fences WHERE queue = :queue;
-
--- name: forget_outbox
--- Forget ends that nobody took.
-DELETE FROM outbox WHERE queue = :queue;

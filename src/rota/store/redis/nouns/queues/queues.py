@@ -43,7 +43,7 @@ class RedisQueues(RedisPart):
         if self._redis.hexists(NODE_TYPES.bodies, queue):
             return False
         k, now = self._keys_of(queue), self._link.now()
-        live = [k.jobs, k.schedules, k.configurations]
+        live = [k.jobs, k.schedules, k.configurations, k.outbox]
         counted = [k.stats(hour) for hour in hours_between(0, now, now)]
         if not self._link.run("forget_queue", [*live, *(key for key in k.fixed() if key not in live), *counted], []):
             return False

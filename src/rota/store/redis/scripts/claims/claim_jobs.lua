@@ -87,7 +87,7 @@ end
 local counts = {}
 
 local function rate_count(rate_key)
-  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, at, tonumber(server)) or false end
+  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rates_due, rate_key, at, tonumber(server)) or false end
   return counts[rate_key]
 end
 

@@ -15,11 +15,14 @@ local function judged_at(now, server)
 end
 
 -- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody. What lies ahead
--- counts too, unless it is so far ahead of this server's clock that it was written by one that was wrong.
-local function count_of(rates, rate_key, at, server)
+-- counts too, unless it is so far ahead of this server's clock that it was written by one that was wrong. Limited jobs that are
+-- due are looked at again at once, unless this claim comes to them.
+local function count_of(rates, rates_due, rate_key, at, server)
   local limit, period = string.match(rate_key, '^(%d+)/(%d+)/')
   if not limit then return nil end
-  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, again = false}
+  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}}
+  local due = redis.call('ZSCORE', rates_due, rate_key)
+  count.again = due and tonumber(due) <= at
   for last, number in string.gmatch(redis.call('HGET', rates, rate_key) or '', '(%d+) (%d+)') do
     last, number = tonumber(last), tonumber(number)
     if last > at - count.period and last < server + count.period then

@@ -28,12 +28,12 @@ def look_again(db: sqlite3.Connection, queue: str, rate_key: str, now: int) -> N
 class _Count:
     """What was started under one rate key."""
 
-    def __init__(self, rate: Rate, starts: Starts) -> None:
+    def __init__(self, rate: Rate, starts: Starts, *, is_due: bool) -> None:
         self.rate = rate
         self.starts = starts
-        self.again = False
-        """Whether limited jobs are looked at again at once if the rate allows more: some were left, or one that was
-        brought back did not start."""
+        self.again = is_due
+        """Whether limited jobs are looked at again at once if the rate allows more: it is time and this claim did not
+        come to them, some were left, or one that was brought back did not start."""
 
     @property
     def left(self) -> int:
@@ -68,8 +68,10 @@ class RateRound:
         room = MAX_PROMOTED
         due = {"queue": self._queue, "now": self._now, "limit": MAX_PROMOTED}
         for row in self._db.execute(SQL["due_rates"], due).fetchall():
+            if room < 1:
+                break
             count = self._count(row["rate_key"])
-            if count is None or room < 1:
+            if count is None:
                 continue
             wanted = min(count.left, room)
             freed = {"queue": self._queue, "rate_key": row["rate_key"], "limit": wanted}
@@ -119,18 +121,12 @@ class RateRound:
         if rate_key not in self._counts:
             try:
                 rate = rate_of_key(rate_key)
-                starts = counted(self._read_starts(rate_key), rate, self._now, self._clock)
-                self._counts[rate_key] = _Count(rate, starts)
+                row = self._db.execute(SQL["read_rate"], {"queue": self._queue, "rate_key": rate_key}).fetchone()
+                starts = counted(_starts_of(row), rate, self._now, self._clock)
+                self._counts[rate_key] = _Count(rate, starts, is_due=_is_due(row, self._now))
             except UNREADABLE_ERRORS:
                 self._counts[rate_key] = None
         return self._counts[rate_key]
-
-    def _read_starts(self, rate_key: str) -> Starts:
-        row = self._db.execute(SQL["read_starts"], {"queue": self._queue, "rate_key": rate_key}).fetchone()
-        try:
-            return _decode_starts(row["starts"]) if row else []
-        except UNREADABLE_ERRORS:
-            return []  # as if nothing had been started: a record that cannot be read holds up nobody
 
     def _put(self, rate_key: str, count: _Count) -> None:
         key = {"queue": self._queue, "rate_key": rate_key}
@@ -141,6 +137,17 @@ class RateRound:
         forgotten_at = count.starts[-1][0] + count.rate.period_ms if count.starts else self._now
         starts = msgspec.json.encode(count.starts).decode()
         self._db.execute(SQL["put_rate"], {**key, "starts": starts, "due": due, "forgotten_at": forgotten_at})
+
+
+def _starts_of(row: sqlite3.Row | None) -> Starts:
+    try:
+        return _decode_starts(row["starts"]) if row else []
+    except UNREADABLE_ERRORS:
+        return []  # as if nothing had been started: a record that cannot be read holds up nobody
+
+
+def _is_due(row: sqlite3.Row | None, now: int) -> bool:
+    return row is not None and row["due"] is not None and row["due"] <= now
 
 
 def _has_expired(row: sqlite3.Row, now: int) -> bool:

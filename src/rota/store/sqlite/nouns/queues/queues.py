@@ -16,7 +16,6 @@ _FORGET_QUEUE = (
     "forget_pulses",
     "forget_fence",
     "forget_queue_rates",
-    "forget_outbox",
     "resume_queue",
 )
 
