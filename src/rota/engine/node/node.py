@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from functools import partial
 
 from rota import __version__
 from rota.clock import NodeClock
@@ -27,7 +28,7 @@ from rota.engine.liveness.presence import Presence, own_presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.driver import Driver
-from rota.engine.node.duty import Duty
+from rota.engine.node.duty import Duty, Round
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
@@ -302,16 +303,16 @@ class Node:
     async def _keep_listening(self, thread: StoreThread) -> None:
         """Hear what changed, as often as the heart beats."""
         while True:
+            round = Round()
             try:
-                is_to_drain = await thread.call(self._news.hear)
+                if await thread.call(partial(self._news.hear, round)) and not self._stop_requested.is_set():
+                    self._observers.tell(DrainRequested())
+                    self.request_stop()
+                round.end()
             except StoreError as error:
                 self._health.store_failed("duty", error)
             except Exception as error:
                 self._observers.tell(Fault("node", "listening for news failed", error))
-            else:
-                if is_to_drain and not self._stop_requested.is_set():
-                    self._observers.tell(DrainRequested())
-                    self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
