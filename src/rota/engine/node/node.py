@@ -72,6 +72,7 @@ class Node:
         self._health = Health(engine.observers)
         self._presence = presence
         self._contact = contact_of_node(options.dead_after_ms / 1000)
+        self._record_contact = contact_of_node(options.dead_after_ms / 1000)
         self._started_at = clock.now()
         self.uuid = new_id(self._started_at)
         self._executors.provide("event", EventExecutor(engine.events, clock))
@@ -273,6 +274,7 @@ class Node:
             node=self.uuid,
             clock=self._clock,
             contact=self._contact,
+            record_contact=self._record_contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
             observers=self._observers,
@@ -289,6 +291,7 @@ class Node:
             holder=self._worker.claims if self._worker else None,
             clock=self._clock,
             contact=self._contact,
+            record_contact=self._record_contact,
             health=self._health,
             observers=self._observers,
             dead_after_ms=self._options.dead_after_ms,
