@@ -208,6 +208,7 @@ class Installation:
             node=self._node,
             clock=self.clock,
             contact=self._contact,
+            record_contact=self._contact,
             presence=Presence(None),
             observers=self.engine.observers,
         )

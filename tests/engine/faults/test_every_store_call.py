@@ -264,7 +264,8 @@ def test_a_heart_beats_on_when_this_call_fails(store: Store, name: str, break_ca
     (job_id,) = enqueue(store, spec(queue))
     held = claim_one(store, queue, node=node)
     holder = Holder({job_id: held.token})
-    contact, health = contact_of_node(DEAD_AFTER_MS / 1000), Health()
+    contact, record_contact = (contact_of_node(DEAD_AFTER_MS / 1000) for _ in range(2))
+    health = Health()
     heart = Heart(
         faults.lifeline(timeout_s=60),
         node=node,
@@ -273,6 +274,7 @@ def test_a_heart_beats_on_when_this_call_fails(store: Store, name: str, break_ca
         holder=holder,
         clock=clock,
         contact=contact,
+        record_contact=record_contact,
         health=health,
         dead_after_ms=DEAD_AFTER_MS,
     )
@@ -281,14 +283,16 @@ def test_a_heart_beats_on_when_this_call_fails(store: Store, name: str, break_ca
     failures = 0
     while heart.beat() == pytest.approx(1.0):
         assert health.trouble is not None
-        assert contact.since(clock.monotonic()) is None
+        assert (contact.since(clock.monotonic()) is not None) == (name == "beat"), "what it renewed was a write"
+        assert record_contact.since(clock.monotonic()) is None
         failures += 1
         clock.advance(1_000)
 
     assert failures in (1, 2)
     assert not faults.awaits(name)
     assert health.trouble is None
-    assert contact.since(clock.monotonic()) == clock.monotonic()
+    assert contact.since(clock.monotonic()) is not None
+    assert record_contact.since(clock.monotonic()) == clock.monotonic()
     assert set(map(tuple, [(*one.cancelled, *one.lost) for one in holder.heard])) == {()}
     assert [one.uuid for one in store.list_nodes(since=clock.now())] == [node]
     assert store.read_pulses(queue)[node] != held.token

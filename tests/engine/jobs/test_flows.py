@@ -14,6 +14,7 @@ from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
+from rota.model.runs.settlement import job_of_event
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
@@ -309,6 +310,61 @@ def test_jobs_are_kept_while_an_outbox_cannot_be_read_that_may_tell_of_their_flo
     forget_all(installation)
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
     assert sum(installation.store.count_jobs(installation.queue).values()) == 0
+
+
+def ends_of(installation: FlowInstallation) -> set[str]:
+    """The jobs whose ends are in the outbox."""
+    return {job_of_event(event) for event in installation.store.read_outbox(installation.queue, limit=100)}
+
+
+def test_a_flow_that_cannot_go_on_keeps_no_other_waiting(installation: FlowInstallation, faults: Faults) -> None:
+    """On a cluster the queue of its next stage, or of a job of this one, may be on a server that is away."""
+    flows = [installation.enqueue_flow() for _ in range(3)]
+    installation.end(1, 2, 3, 4, 5, 6)
+
+    faults.before("enqueue_jobs", be_away)
+    faults.after("enqueue_jobs", be_away)  # of the one behind it
+    with pytest.raises(StoreUnavailable):
+        installation.take_outbox()
+    made, ends = {job.id for job in installation.waiting()}, ends_of(installation)
+    assert sum(flow.next_stage().job_id(2) in made for flow in flows) == 2
+    assert sorted(len(ends.intersection(flow.job_ids())) for flow in flows) == [0, 1, 1]
+
+    installation.take_outbox()
+    assert len(installation.waiting()) == 3
+    assert ends_of(installation) == set()
+
+
+@pytest.mark.parametrize(("call", "before"), [("enqueue_jobs", 0), ("find_jobs", 1)])
+@pytest.mark.parametrize("age_ms", [0, MISSING_MS])
+def test_ends_of_a_flow_that_cannot_go_on_are_heard_once_more_however_old_they_are(
+    installation: FlowInstallation, faults: Faults, age_ms: int, call: str, before: int
+) -> None:
+    """A job of the stage that cannot be asked for is not gone."""
+    flow = installation.enqueue_flow()
+    installation.end(10, 20)
+
+    faults.before(call, *[lambda: None] * before, be_away)
+    with pytest.raises(StoreUnavailable):
+        installation.take_outbox(NOW + age_ms)
+    installation.take_outbox(NOW + age_ms)
+
+    assert [job.id for job in installation.waiting()] == [flow.next_stage().job_id(2)]
+
+
+def test_jobs_are_kept_while_one_flow_of_their_queue_cannot_go_on(
+    installation: FlowInstallation, faults: Faults
+) -> None:
+    installation.enqueue_flow()
+    installation.end(10, 20)
+
+    faults.before("enqueue_jobs", be_away)
+    with pytest.raises(StoreUnavailable):
+        forget_all(installation)
+    assert sum(installation.store.count_jobs(installation.queue).values()) == 2
+
+    forget_all(installation)
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
 
 
 def test_a_flow_whose_jobs_wait_in_a_queue_that_is_emptied_goes_on_elsewhere(installation: FlowInstallation) -> None:

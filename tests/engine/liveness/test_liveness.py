@@ -31,8 +31,21 @@ from rota.model.runs.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
 from rota.store.contract.claims import Claims, Lifeline, Renewal
 from rota.testing import Faults
-from tests.contract.building import claim, die, new_node, new_queue, reclaim
+from tests.contract.building import (
+    beat,
+    claim,
+    claim_one,
+    die,
+    enqueue,
+    new_node,
+    new_queue,
+    reclaim,
+    renew,
+    spec,
+    state_of,
+)
 from tests.engine.job_functions import new_stage
+from tests.engine.liveness.watching import LOOK_MS, Watch
 from tests.engine.working import is_listed, until, wait_until, working
 from tests.installation import Installation
 from tests.patience import DEADLINE_S
@@ -96,7 +109,7 @@ class Patient:
 
     def __init__(self) -> None:
         self.clock, self.line, self.holder = ManualClock(), Line(), Holder()
-        self.contact = contact_of_node(DEAD_AFTER_MS / 1000)
+        self.contact, self.record_contact = (contact_of_node(DEAD_AFTER_MS / 1000) for _ in range(2))
         node, queue = new_node(), new_queue()
         self.heart = Heart(
             self.line,
@@ -106,6 +119,7 @@ class Patient:
             holder=self.holder,
             clock=self.clock,
             contact=self.contact,
+            record_contact=self.record_contact,
             health=Health(),
             dead_after_ms=DEAD_AFTER_MS,
         )
@@ -117,7 +131,7 @@ def test_the_renewal_is_the_first_thing_of_a_beat() -> None:
     assert patient.heart.beat() == pytest.approx(5.0)
 
     assert patient.line.calls == ["renew", "beat"]
-    assert patient.contact.since(0.0) == 0.0
+    assert (patient.contact.since(0.0), patient.record_contact.since(0.0)) == (0.0, 0.0)
 
 
 def test_a_beat_that_fails_is_tried_again_soon() -> None:
@@ -126,7 +140,63 @@ def test_a_beat_that_fails_is_tried_again_soon() -> None:
 
     assert patient.heart.beat() == pytest.approx(1.0)
 
-    assert patient.contact.since(0.0) is None
+    assert (patient.contact.since(0.0), patient.record_contact.since(0.0)) == (None, None)
+
+
+class Unrecorded:
+    """A node whose record cannot be written, and its watchdog. On a cluster the server that has the records may refuse
+    that alone, or be away."""
+
+    def __init__(self, store: Store) -> None:
+        self.faults = Faults(store)
+        self.watch = Watch(self.faults.store)
+        self.queue = Installation(store).queue
+        self.heart = Heart(
+            self.faults.lifeline(timeout_s=60),
+            node=self.watch.node,
+            queue=self.queue,
+            record=lambda: NodeRecord(uuid=self.watch.node, node_type=self.queue, last_ping=self.watch.clock.now()),
+            holder=Holder(),
+            clock=self.watch.clock,
+            contact=self.watch.contact,
+            record_contact=self.watch.record_contact,
+            health=Health(),
+            dead_after_ms=DEAD_AFTER_MS,
+        )
+
+    def live(self, ms: int, others: Callable[[], object] = lambda: None) -> None:
+        """Beat and look every second, beside what others do."""
+        for _ in range(ms // LOOK_MS):
+            self.watch.clock.advance(LOOK_MS)
+            others()
+            self.faults.before("beat", be_away)
+            self.heart.beat()
+            self.watch.look(can_write=False)
+
+
+def test_a_node_that_renews_judges_others_although_its_record_cannot_be_written(store: Store) -> None:
+    unrecorded = Unrecorded(store)
+    enqueue(store, spec(unrecorded.queue))
+    held = claim_one(store, unrecorded.queue)
+
+    unrecorded.live(DEAD_AFTER_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    unrecorded.live(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_nobody_is_judged_by_records_that_cannot_be_written(store: Store) -> None:
+    """Neither is the job of who renews taken, nor the record forgotten of who could not write it either."""
+    unrecorded, node = Unrecorded(store), new_node()
+    enqueue(store, spec(unrecorded.queue))
+    held = claim_one(store, unrecorded.queue, node=node)
+    beat(store, NodeRecord(uuid=node, node_type=unrecorded.queue, last_ping=0))
+
+    unrecorded.live(12 * DEAD_AFTER_MS, lambda: renew(store, unrecorded.queue, node, held))
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+    assert [one.uuid for one in store.list_nodes(since=0)] == [node]
 
 
 @pytest.mark.parametrize(("is_cut", "took_ms", "pause_s"), [(False, 4_000, 1.0), (False, 6_000, 0.0), (True, 900, 0.1)])

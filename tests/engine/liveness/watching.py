@@ -20,7 +20,7 @@ class Watch:
         self.store = store
         self.clock = ManualClock(NOW)
         self.node = new_node()
-        self.contact = contact_of_node(DEAD_AFTER_MS / 1000)
+        self.contact, self.record_contact = (contact_of_node(DEAD_AFTER_MS / 1000) for _ in range(2))
         self.definitions = Definitions(store, ExecutorRegistry())
         self.watchdog = Watchdog(
             store,
@@ -28,6 +28,7 @@ class Watch:
             node=self.node,
             clock=self.clock,
             contact=self.contact,
+            record_contact=self.record_contact,
             presence=presence or Presence(None),
         )
 
@@ -35,6 +36,7 @@ class Watch:
         """One round, after a write of the process."""
         if can_write:
             self.contact.made(self.clock.monotonic())
+            self.record_contact.made(self.clock.monotonic())
         return self.watchdog.run_once(self.clock.now())
 
     def watch(self, ms: int, *, can_write: bool = True) -> None:

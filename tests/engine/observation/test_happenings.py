@@ -295,6 +295,7 @@ def watchdog_of(watch: Watch, heard: Heard) -> Watchdog:
         node=watch.node,
         clock=watch.clock,
         contact=watch.contact,
+        record_contact=watch.record_contact,
         presence=Presence(None),
         observers=heard.observers,
     )

@@ -877,3 +877,72 @@ def test_a_queue_that_cannot_be_asked_keeps_no_other_from_firing(store: Store) -
 
     installation.tick()
     assert installation.fates(first) == ["fired"]
+
+
+def test_a_schedule_whose_last_run_cannot_be_asked_for_keeps_no_other_from_firing(store: Store) -> None:
+    """On a cluster its job may be on a server that is away."""
+    faults = Faults(store)
+    installation = SchedulesInstallation(faults.store)
+    installation.define("report")
+    waits = installation.schedule(interval=1_000, anchor="ended")
+    installation.tick()
+    installation.end(installation.claim()[0])
+    goes_on = installation.schedule(interval=1_000)
+    installation.clock.advance(1_000)
+
+    faults.before("find_jobs", away)
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
+    assert (installation.fates(waits), installation.fates(goes_on)) == (["fired"], ["fired"])
+
+    installation.pass_time(LEASE_MS)
+    assert installation.fates(waits) == ["fired"] * 2
+
+
+def strays(installation: SchedulesInstallation) -> list[str]:
+    """Two schedules that are due, of job types that were defined since definitions were read."""
+    installation.definitions.define_job_type(JobType(uuid=new_id(START), name="new", executor="log"))
+    installation.definitions.define_job_type(JobType(uuid=new_id(START), name="newer", executor="log"))
+    return [installation.schedule(job_type=name, interval=60_000) for name in ("new", "newer")]
+
+
+def test_schedules_that_need_newer_definitions_keep_no_other_from_firing_while_nobody_tells_them(store: Store) -> None:
+    """Nor is the server that has them asked for each: it may hang."""
+    installation, faults = SchedulesInstallation(store), Faults(store)
+    installation.define("report")
+    other = SchedulesInstallation(faults.store, installation.clock)
+    other.tick()
+    goes_on, late = installation.schedule(interval=60_000), list[str]()
+    installation.clock.advance(500)
+    faults.calls.clear()
+
+    faults.before("claim_due_schedules", lambda: late.extend(strays(installation)))
+    faults.before("definitions_version", lambda: None, away)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            other.tick()
+        installation.clock.advance(LEASE_MS)
+    assert [installation.fates(uuid) for uuid in (*late, goes_on)] == [[], [], ["fired"]]
+    assert faults.calls.count("definitions_version") == 2
+
+    installation.clock.advance(REFRESH_AGAIN_MS - LEASE_MS)
+    other.tick()
+    assert [installation.fates(uuid) for uuid in late] == [["fired"], ["fired"]]
+
+
+def test_a_queue_is_not_looked_at_sooner_because_one_of_its_schedules_could_not_be_decided(store: Store) -> None:
+    faults = Faults(store)
+    installation = SchedulesInstallation(faults.store)
+    installation.define("report")
+    installation.schedule(interval=1_000, anchor="ended")
+    installation.tick()
+    installation.end(installation.claim()[0])
+    installation.clock.advance(1_000)
+    faults.before("find_jobs", away)
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
+
+    faults.calls.clear()
+    installation.tick()
+
+    assert "claim_due_schedules" not in faults.calls

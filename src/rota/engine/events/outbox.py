@@ -85,12 +85,15 @@ class Outbox:
 
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were. Those that are kept are in
-        nobody's way: where there are many, each round goes on behind the ones of the round before."""
+        nobody's way: where there are many, each round goes on behind the ones of the round before. A flow that cannot
+        go on now is raised when all others have."""
+        round = Round()
         passed = self._passed.pop(queue, frozenset())
         events = self._read(queue, passed)
-        kept = self._take(queue, events, now)
+        kept = self._take(queue, events, now, round)
         if len(events) >= _PER_ROUND:
             self._passed[queue] = passed | kept
+        round.end()
         return len(events) - len(kept)
 
     def _read(self, queue: str, passed: frozenset[str]) -> list[Event]:
@@ -98,9 +101,9 @@ class Outbox:
         limit = min(len(passed) + _PER_ROUND, _MOST_READ)
         return [event for event in self._store.read_outbox(queue, limit=limit) if event.id not in passed][:_PER_ROUND]
 
-    def _take(self, queue: str, events: Sequence[Event], now: int) -> frozenset[str]:
+    def _take(self, queue: str, events: Sequence[Event], now: int, round: Round) -> frozenset[str]:
         """Take some ends out of an outbox; returns the ids of those that are kept there."""
-        jobs = self._go_on_with_flows(queue, events, now)
+        jobs = self._go_on_with_flows(queue, events, now, round)
         taken = [event for event in events if job_of_event(event) not in jobs]
         if taken:
             now = min(now, self._store.now(queue=queue))  # after the time of an event, older ones count for nothing
@@ -108,12 +111,12 @@ class Outbox:
             self._store.clear_outbox(queue, taken)
         return frozenset(event.id for event in events if job_of_event(event) in jobs)
 
-    def _go_on_with_flows(self, queue: str, events: Sequence[Event], now: int) -> set[str]:
+    def _go_on_with_flows(self, queue: str, events: Sequence[Event], now: int, round: Round) -> set[str]:
         """The jobs whose ends are to be heard once more."""
         old = [job_of_event(event) for event in events if event.received_at <= now - MISSING_MS]
         new = [job_of_event(event) for event in events if event.received_at > now - MISSING_MS]
-        self._flows.go_on(old, queue, although_missing=True)
-        return self._flows.go_on(new, queue) - set(old)
+        failed = self._flows.go_on(old, queue, round=round, although_missing=True)
+        return failed | self._flows.go_on(new, queue, round=round) - set(old)
 
     def take_flows(self, now: int) -> None:
         """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""
@@ -122,10 +125,11 @@ class Outbox:
         round.end()
 
     def _take_all(self, queue: str, now: int) -> None:
-        events, passed = self._read(queue, frozenset()), frozenset[str]()
+        round, events, passed = Round(), self._read(queue, frozenset()), frozenset[str]()
         while events:
-            passed |= self._take(queue, events, now)
+            passed |= self._take(queue, events, now, round)
             events = self._read(queue, passed) if len(events) >= _PER_ROUND else []
+        round.end()
 
 
 def _taken_at(now: int, event: Event) -> Event:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 
 from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.node.duty import Round
 from rota.errors import RotaError, StoreError
 from rota.model.flows.flow import Flow, FlowCall
 from rota.model.flows.following import calls_after, has_ended
@@ -30,13 +31,15 @@ class Flows:
         self._store = store
         self._intake = intake
 
-    def go_on(self, ended_ids: Sequence[str], queue: str, *, although_missing: bool = False) -> set[str]:
-        """Jobs of a queue have ended: make those that follow them. Returns of which it cannot be told yet whether
-        something follows, one per stage: the others of their stage have ended too, or are not there. These may be on
-        their way into another queue, or gone; `although_missing` says that they are gone."""
+    def go_on(self, ended_ids: Sequence[str], queue: str, *, round: Round, although_missing: bool = False) -> set[str]:
+        """Jobs of a queue have ended: make those that follow them. Returns after which that could not be done, one per
+        stage: `round` has the error, or it cannot be told yet whether something follows, because the others of the
+        stage have ended too, or are not there. These may be on their way into another queue, or gone;
+        `although_missing` says that they are gone."""
         jobs = [job for job in self._store.find_jobs(ended_ids, queue=queue) if job is not None] if ended_ids else []
         stages = {(job.spec.flow.id, job.spec.flow.first): job for job in jobs if job.spec.flow and job.spec.flow.rest}
-        return {job.id for job in stages.values() if not self._go_on(job, although_missing)}
+        settled = round.each(stages.values(), lambda job: job.id if self._go_on(job, although_missing) else None)
+        return {job.id for job in stages.values()}.difference(settled)
 
     def may_go_on(self, stage: Flow) -> bool:
         """Whether jobs of the next stage may still be made: one of this stage has not ended, or its end is still in the

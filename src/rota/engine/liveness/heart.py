@@ -54,10 +54,13 @@ class Heart:
         holder: ClaimHolder | None,
         clock: Clock,
         contact: Contact,
+        record_contact: Contact,
         health: Health,
         dead_after_ms: int,
         observers: Observers | None = None,
     ) -> None:
+        """`contact` is that of the process with the store, `record_contact` that with the place of the nodes' records,
+        which a cluster may have on another server than the claims."""
         self._lifeline = lifeline
         self._observers = observers or Observers()
         self._node = node
@@ -66,6 +69,7 @@ class Heart:
         self._holder = holder
         self._clock = clock
         self._contact = contact
+        self._record_contact = record_contact
         self._health = health
         self._dead_after_s = dead_after_ms / 1000
         self._is_stopped = threading.Event()
@@ -99,6 +103,7 @@ class Heart:
             pause_s /= _TRIES_PER_BEAT
         else:
             self._contact.made(self._clock.monotonic())
+            self._record_contact.made(self._clock.monotonic())
             self._health.store_answered("heart")
         return max(begun_at + pause_s - self._clock.monotonic(), 0.0)
 
@@ -107,6 +112,8 @@ class Heart:
             return
         at, held = self._clock.monotonic(), self._holder.held()
         renewal = self._lifeline.renew_claims(self._queue, self._node, held)
+        # Whatever becomes of the record: others live by their claims too, and are judged by these.
+        self._contact.made(self._clock.monotonic())
         self._holder.renewed(held, renewal, at=at)
 
     def _serve(self) -> None:

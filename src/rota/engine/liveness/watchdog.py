@@ -44,6 +44,7 @@ class Watchdog:
         node: str,
         clock: Clock,
         contact: Contact,
+        record_contact: Contact,
         presence: Presence,
         dead_after_ms: int = DEAD_AFTER_MS,
         observers: Observers | None = None,
@@ -53,6 +54,7 @@ class Watchdog:
         self._node = node
         self._clock = clock
         self._contact = contact
+        self._record_contact = record_contact
         self._presence = presence
         self._dead_after_s = dead_after_ms / 1000
         self._observers = observers or Observers()
@@ -157,7 +159,7 @@ class Watchdog:
         if self._records_at is not None and at - self._records_at < self._dead_after_s:
             return False
         beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
-        for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
+        for node in self._records.look(beats, at=at, in_touch_since=self._record_contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
             forget_drain_request(self._store, node)
             self._presence.forget(node)

@@ -3,6 +3,7 @@
 from rota.clock import STEP_MS, NodeClock
 from rota.engine.engine import Engine
 from rota.engine.liveness.draining import is_drain_requested
+from rota.engine.node.duty import Round
 from rota.engine.node.health import Health
 from rota.engine.observation.happenings import ClockFollowed, ClockJumped, StoreReplaced
 from rota.model.ids import new_id
@@ -27,13 +28,15 @@ class News:
         """Remember who founded the store; the first node does."""
         self._epoch = self._store.put_setting(_EPOCH, self._node, only_if_absent=True)
 
-    def hear(self) -> bool:
-        """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
+    def hear(self, round: Round) -> bool:
+        """Follow the store's clock and the definitions; tells whether the node is asked to drain. On a cluster these
+        are on several servers: each is asked for whatever becomes of the others, and `round` has the errors."""
+        steps = (self._hear_troubles, self._follow_clock, self._definitions.refresh, self._check_epoch)
+        round.each(steps, lambda step: step())
+        return any(round.each([self._node], lambda node: is_drain_requested(self._store, node)))
+
+    def _hear_troubles(self) -> None:
         self._health.report("store", self._store.troubles())
-        self._follow_clock()
-        self._definitions.refresh()
-        self._check_epoch()
-        return is_drain_requested(self._store, self._node)
 
     def _follow_clock(self) -> None:
         before = self._clock.offset_ms

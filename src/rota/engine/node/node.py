@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from functools import partial
 
 from rota import __version__
 from rota.clock import NodeClock
@@ -27,7 +28,7 @@ from rota.engine.liveness.presence import Presence, own_presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.driver import Driver
-from rota.engine.node.duty import Duty
+from rota.engine.node.duty import Duty, Round
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
@@ -71,6 +72,7 @@ class Node:
         self._health = Health(engine.observers)
         self._presence = presence
         self._contact = contact_of_node(options.dead_after_ms / 1000)
+        self._record_contact = contact_of_node(options.dead_after_ms / 1000)
         self._started_at = clock.now()
         self.uuid = new_id(self._started_at)
         self._executors.provide("event", EventExecutor(engine.events, clock))
@@ -272,6 +274,7 @@ class Node:
             node=self.uuid,
             clock=self._clock,
             contact=self._contact,
+            record_contact=self._record_contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
             observers=self._observers,
@@ -288,6 +291,7 @@ class Node:
             holder=self._worker.claims if self._worker else None,
             clock=self._clock,
             contact=self._contact,
+            record_contact=self._record_contact,
             health=self._health,
             observers=self._observers,
             dead_after_ms=self._options.dead_after_ms,
@@ -302,16 +306,16 @@ class Node:
     async def _keep_listening(self, thread: StoreThread) -> None:
         """Hear what changed, as often as the heart beats."""
         while True:
+            round = Round()
             try:
-                is_to_drain = await thread.call(self._news.hear)
+                if await thread.call(partial(self._news.hear, round)) and not self._stop_requested.is_set():
+                    self._observers.tell(DrainRequested())
+                    self.request_stop()
+                round.end()
             except StoreError as error:
                 self._health.store_failed("duty", error)
             except Exception as error:
                 self._observers.tell(Fault("node", "listening for news failed", error))
-            else:
-                if is_to_drain and not self._stop_requested.is_set():
-                    self._observers.tell(DrainRequested())
-                    self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
     def _record(self, node_type: NodeType) -> NodeRecord:

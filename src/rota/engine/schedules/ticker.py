@@ -65,6 +65,8 @@ class Ticker:
         self._definitions = definitions
         self._node = node
         self._looks = Looks()
+        self._unread: StoreError | None = None
+        """Why definitions could not be read when last they were asked for; None if they were read."""
 
     def run_once(self, now: int) -> float:
         """Fire what is due. Returns the seconds until the next round."""
@@ -73,20 +75,25 @@ class Ticker:
             round.each([now], self._refresh)
         queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
         due = [queue for queue in queues if self._looks.is_time(queue, now)]
-        round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now), now))
+        round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now, round), now))
         round.end()
         return self._looks.wait_ms(queues, now) / 1000
 
     def _refresh(self, now: int) -> None:
         """Until it is done, what is known counts: the server that has the definitions may be away, or hang."""
         self._looks.plan(_DEFINITIONS, REFRESH_AGAIN_MS, now)
-        self._definitions.refresh()
+        try:
+            self._definitions.refresh()
+        except StoreError as error:
+            self._unread = error
+            raise
+        self._unread = None
         self._looks.plan(_DEFINITIONS, LOOK_MS, now)
 
-    def _fire_due(self, queue: str, now: int) -> int:
+    def _fire_due(self, queue: str, now: int, round: Round) -> int:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
         due = self._store.claim_due_schedules(queue, now=now, lease_ms=LEASE_MS, limit=_PER_ROUND)
-        again = self._fire(queue, due.entries, due.now)
+        again = self._fire(queue, due.entries, due.now, round)
         if len(due.entries) == _PER_ROUND:
             return 0
         next_due = min((at for at in (again, due.next_due) if at is not None), default=None)
@@ -96,9 +103,10 @@ class Ticker:
             return 0
         return min(max(next_due - due.now, PAUSE_MS), LOOK_MS)
 
-    def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> int | None:
-        """When the first of them is due again: at once if it has more ticks than were decided."""
-        decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
+    def _fire(self, queue: str, entries: list[ScheduleEntry], now: int, round: Round) -> int | None:
+        """When the first of them is due again: at once if it has more ticks than were decided. One for which the store
+        cannot be asked comes again when its lease is over."""
+        decided = [one for one in round.each(entries, lambda entry: self._try_to_decide(entry, now)) if one]
         if decided:
             fired = self._store.fire_schedules(queue, decided, now=now)
             if self._observers.wants(TicksDecided):
@@ -121,9 +129,12 @@ class Ticker:
         if schedule.pause_on_failure and entry.failed_jobs:
             self._pause(entry)
             return None
+        if not self._is_at_home(schedule):
+            self._ask_anew(now)
         job_type = self._definitions.job_type(schedule.job_type)
         if self._queue_of(job_type) != schedule.queue:
-            self._bring_home(entry)
+            # A move that was cut short. It fires where it belongs.
+            move_schedule(self._store, entry, self._queue_of(job_type))
             return None
         ended = last_ended(self._store, entry)
         if schedule.waits_for_end and entry.state.jobs and not entry.live_jobs and ended is None:
@@ -138,14 +149,21 @@ class Ticker:
         )
         return firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
 
+    def _is_at_home(self, schedule: Schedule) -> bool:
+        """Whether it is in the queue of its job type, as far as is known."""
+        job_type = self._definitions.known_job_type(schedule.job_type)
+        node_type = job_type and self._definitions.known_node_type(job_type.node_type)
+        return node_type is not None and node_type.uuid == schedule.queue
+
+    def _ask_anew(self, now: int) -> None:
+        """Perhaps it is only our view that is old. Where nobody told us a moment ago, it is not asked for each
+        schedule: that may take as long as a server that hangs does not answer."""
+        if self._unread is not None:
+            raise self._unread
+        self._refresh(now)
+
     def _queue_of(self, job_type: JobType) -> str:
         return self._definitions.node_type(job_type.node_type).uuid
-
-    def _bring_home(self, entry: ScheduleEntry) -> None:
-        """A schedule in a queue that is not its job type's: a move that was cut short. It fires where it belongs."""
-        self._definitions.refresh()  # perhaps it is only our view that is old
-        home = self._queue_of(self._definitions.job_type(entry.schedule.job_type))
-        move_schedule(self._store, entry, home)
 
     def _pause(self, entry: ScheduleEntry) -> None:
         """A schedule that asks for it stops when one of its jobs failed, until somebody has had a look."""

@@ -122,8 +122,9 @@ class ScheduleStore(Protocol):
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over.
 
-        Fewer may come than there are: no step looks up very many of their jobs. A store with a clock that all its users
-        share goes by that one where the caller's is ahead of it, so that nobody fires early.
+        Fewer may come than there are: no step looks up very many of their jobs, and on a cluster those whose jobs may
+        be on a server that is away are hidden like the others, but come only when it answers. A store with a clock that
+        all its users share goes by that one where the caller's is ahead of it, so that nobody fires early.
         """
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from rota.errors import StoreError
+from rota.errors import StoreError, StoreUnavailable
 from rota.model.runs.settlement import cancelled_before_run
 from rota.store.contract.schedules import (
     MAX_TICKS,
@@ -23,7 +23,7 @@ from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.queues.signals import tell_to_cancel
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 from rota.store.redis.nouns.reservations import new_token
-from rota.store.redis.nouns.schedules.entries import firing_entry
+from rota.store.redis.nouns.schedules.entries import firing_entry, has_gone_jobs
 from rota.store.redis.nouns.schedules.names import Pair, RedisScheduleNames, is_renamed
 
 _MOST_PER_CALL = 500
@@ -117,9 +117,19 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
         judged_at, next_due, giving_way, *raws = self._link.run("claim_due_schedules", keys, args)
         self._cancel_elsewhere(k, [job_id.decode() for job_id in giving_way], now)
-        self._end_schedule_moves(queue, raws)
-        found = self._schedule_entries("due schedule of queue", queue, raws)
-        return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
+        for raw in raws:
+            with suppress(StoreUnavailable):  # it waits for the server of its other queue, and keeps no other waiting
+                self._end_schedule_moves(queue, [raw])
+        return DueSchedules(self._due_entries(queue, raws), int(float(next_due)) if next_due else None, judged_at)
+
+    def _due_entries(self, queue: str, raws: Sequence[list[bytes]]) -> list[ScheduleEntry]:
+        """Schedules that were given out. While a server is away that may have jobs which are not in this queue, those
+        with such jobs are left out, and come again when their lease is over: nobody knows whether these jobs live."""
+        kind = "due schedule of queue"
+        try:
+            return self._schedule_entries(kind, queue, raws)
+        except StoreUnavailable:
+            return self._schedule_entries(kind, queue, [raw for raw in raws if not has_gone_jobs(raw)])
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
