@@ -53,7 +53,7 @@ class Engine:
         """Who hears of what happens in this process."""
         self.definitions = Definitions(store, self.executors)
         self.intake = Intake(store, self.definitions, clock)
-        self.flows = Flows(store, self.intake)
+        self.flows = Flows(store, self.definitions, self.intake)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)

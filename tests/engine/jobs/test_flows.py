@@ -1,6 +1,6 @@
 """Flows: the jobs of a stage are made once, whatever goes wrong between the end of the one before and them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from msgspec import structs
@@ -11,12 +11,12 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, StoreUnavailable
 from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
-from rota.model.job import Job, JobState
+from rota.model.job import Job, JobSpec, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.runs.settlement import job_of_event
 from rota.store import Store
-from rota.store.contract.jobs import JobQuery
+from rota.store.contract.jobs import Admission, JobQuery
 from rota.testing.faults import Faults
 from tests.contract.building import NOW, claim_all, claim_one, die, ended_job, fail, finish, reclaim, succeed
 from tests.installation import Installation
@@ -333,6 +333,53 @@ def test_a_flow_that_cannot_go_on_keeps_no_other_waiting(installation: FlowInsta
     installation.take_outbox()
     assert len(installation.waiting()) == 3
     assert ends_of(installation) == set()
+
+
+class OneInReach(Faults):
+    """A cluster of which only the server of one queue can be reached."""
+
+    in_reach: str | None = None
+    """Which queue; None while all can."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.tries: list[str] = []
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        if self.in_reach is not None and any(one.queue != self.in_reach for one in specs):
+            self.tries.append("enqueue_jobs")
+            be_away()
+        return self.real.enqueue_jobs(specs, now=now)
+
+    def find_jobs(self, job_ids: Sequence[str], *, queue: str | None = None) -> list[Job | None]:
+        if self.in_reach not in (None, queue):
+            self.tries.append("find_jobs")
+            be_away()
+        return self.real.find_jobs(job_ids, queue=queue)
+
+
+def test_a_place_that_cannot_be_reached_is_tried_once_however_many_flows_need_it(store: Store) -> None:
+    """A server that hangs takes its time with each try, and flows that do not need it go on."""
+    cluster = OneInReach(store)
+    installation = FlowInstallation(cluster.store)
+    installation.define_elsewhere("far")
+    far = [installation.enqueue_flow(then="far") for _ in range(3)]
+    scattered = [installation.enqueue_flow() for _ in range(3)]
+    installation.end(*range(1, 13))
+    for flow in scattered:
+        installation.store.delete_jobs([flow.job_ids()[0]])
+    near = installation.enqueue_flow()
+    installation.end(13, 14)
+
+    cluster.in_reach = installation.queue
+    with pytest.raises(StoreUnavailable):
+        installation.take_outbox()
+    cluster.in_reach = None
+    assert sorted(cluster.tries) == ["enqueue_jobs", "find_jobs"]
+    assert [job.id for job in installation.waiting()] == [near.next_stage().job_id(2)]
+
+    installation.take_outbox(NOW + MISSING_MS)
+    assert {job.id for job in installation.waiting()} == {flow.next_stage().job_id(2) for flow in (*far, near)}
 
 
 @pytest.mark.parametrize(("call", "before"), [("enqueue_jobs", 0), ("find_jobs", 1)])

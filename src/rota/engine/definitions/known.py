@@ -104,6 +104,12 @@ class KnownDefinitions:
     def known_job_type(self, name: str) -> JobType | None:
         return self._view.job_types.get(name)
 
+    def known_queue(self, job_type: str) -> str | None:
+        """Where jobs of a type go, by its name or uuid; None if only the store can tell."""
+        found = self.known_job_type(job_type)
+        node_type = found and self.known_node_type(found.node_type)
+        return node_type.uuid if node_type else None
+
     def current_node_type(self, name: str) -> NodeType:
         """By name or uuid, as the store has it now. What looks like a uuid is one, even if another has that name."""
         self.refresh()

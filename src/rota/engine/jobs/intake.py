@@ -110,8 +110,7 @@ class Intake:
 
     def is_known(self, request: JobRequest) -> bool:
         """Whether `make_spec` needs nothing of the store."""
-        job_type = self._definitions.known_job_type(request.job_type)
-        return job_type is not None and self._definitions.known_node_type(job_type.node_type) is not None
+        return self._definitions.known_queue(request.job_type) is not None
 
     def make_spec(self, request: JobRequest, now: int, by: Caller | None = None) -> JobSpec:
         """Check a request and settle what it leaves open."""

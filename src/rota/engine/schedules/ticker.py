@@ -129,7 +129,7 @@ class Ticker:
         if schedule.pause_on_failure and entry.failed_jobs:
             self._pause(entry)
             return None
-        if not self._is_at_home(schedule):
+        if self._definitions.known_queue(schedule.job_type) != schedule.queue:
             self._ask_anew(now)
         job_type = self._definitions.job_type(schedule.job_type)
         if self._queue_of(job_type) != schedule.queue:
@@ -148,12 +148,6 @@ class Ticker:
             is_unique=job_type.unique_key_for(schedule.arguments) is not None,
         )
         return firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
-
-    def _is_at_home(self, schedule: Schedule) -> bool:
-        """Whether it is in the queue of its job type, as far as is known."""
-        job_type = self._definitions.known_job_type(schedule.job_type)
-        node_type = job_type and self._definitions.known_node_type(job_type.node_type)
-        return node_type is not None and node_type.uuid == schedule.queue
 
     def _ask_anew(self, now: int) -> None:
         """Perhaps it is only our view that is old. Where nobody told us a moment ago, it is not asked for each
