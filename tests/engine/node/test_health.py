@@ -31,7 +31,9 @@ def test_everything_that_is_wrong_is_told_whoever_found_it() -> None:
     assert health.trouble == ("store unavailable: it is away; the disk is full; a sync failed; no more descriptors")
 
 
-@pytest.mark.parametrize(("one", "other"), [("worker", "heart"), ("heart", "worker")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("worker", "heart"), ("heart", "worker"), ("a duty", "worker"), ("a duty", "another duty")]
+)
 def test_a_store_that_answers_one_asker_only_is_not_well_until_it_answers_the_other(
     one: Asker, other: Asker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -47,16 +49,6 @@ def test_a_store_that_answers_one_asker_only_is_not_well_until_it_answers_the_ot
 
     assert (seen, health.trouble) == (["store unavailable: no room"] * 3, None)
     assert [message for message, _ in told(caplog)] == ["store unavailable, trying again", "store available again"]
-
-
-@pytest.mark.parametrize("asker", ["worker", "heart"])
-def test_what_a_duty_was_refused_is_over_when_the_store_answers_anybody(asker: Asker) -> None:
-    health = Health()
-    health.store_failed("duty", StoreUnavailable("it is away"))
-
-    health.store_answered(asker)
-
-    assert health.trouble is None
 
 
 def test_what_is_over_is_told_no_more() -> None:

@@ -112,11 +112,12 @@ def test_a_node_drains_although_a_server_of_its_store_is_away(store: Store) -> N
     asyncio.run(scene())
 
 
-def test_a_node_says_what_it_could_not_hear(store: Store) -> None:
+def test_a_node_says_what_it_could_not_hear_and_is_well_again_when_it_can(store: Store) -> None:
     async def scene() -> None:
         faults = Faults(store)
         async with working(faults.store, dead_after_ms=SHORT_LEASE_MS) as node:
             faults.before("troubles", away)
             await until(lambda: "store unavailable" in str(node.health()), "the node to say so")
+            await until(lambda: node.health() is None, "the node to be well again")
 
     asyncio.run(scene())

@@ -78,9 +78,12 @@ class Driver:
     def _do_round(self, duty: Duty) -> float:
         """How many seconds the next one can wait, whatever happens to this one."""
         try:
-            return duty.run_once(self._clock.now())
+            wait_s = duty.run_once(self._clock.now())
         except StoreError as error:
-            self._health.store_failed("duty", error)
+            self._health.store_failed(duty, error)
+            return _AFTER_ERROR_S
         except Exception as error:
             self._observers.tell(DutyFailed(type(duty).__name__, error))
-        return _AFTER_ERROR_S
+            wait_s = _AFTER_ERROR_S
+        self._health.store_answered(duty)
+        return wait_s

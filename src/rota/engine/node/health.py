@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 from threading import Lock
-from typing import Literal
 
 from rota.engine.observation.happenings import StoreAnswered, StoreFailed, TroubleBegan, TroubleEnded
 from rota.engine.observation.observers import Observers
 from rota.errors import NodeStrained
 
-Asker = Literal["worker", "heart", "duty"]
-"""Who asks the store in a node. A store may answer one and not the other, as one that is full may."""
+Asker = object
+"""Who asks the store in a node: its worker, its heart, each of its duties. A store may answer one and not the other, as
+one that is full may, or a cluster of which one server is away."""
 
 
 class Health:
@@ -53,12 +53,11 @@ class Health:
             self._failures[asker] = f"store unavailable: {error}"
 
     def store_answered(self, asker: Asker) -> None:
-        """It is over for who asked, and for the duties, which do not say when they are answered."""
+        """It is over for who asked."""
         if not self._failures:
             return
         with self._failing:
-            ended = {self._failures.pop(asker, None), self._failures.pop("duty", None)} - {None}
-            if ended and not self._failures:
+            if self._failures.pop(asker, None) and not self._failures:
                 self._observers.tell(StoreAnswered())
 
 

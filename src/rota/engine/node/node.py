@@ -313,9 +313,11 @@ class Node:
                     self.request_stop()
                 round.end()
             except StoreError as error:
-                self._health.store_failed("duty", error)
+                self._health.store_failed("news", error)
             except Exception as error:
                 self._observers.tell(Fault("node", "listening for news failed", error))
+            else:
+                self._health.store_answered("news")
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
     def _record(self, node_type: NodeType) -> NodeRecord:

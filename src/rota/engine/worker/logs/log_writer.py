@@ -95,7 +95,7 @@ class LogWriter:
                 await thread.call(partial(self.write, batches))
             except StoreError as error:
                 self._put_back(batches)
-                self._health.store_failed("duty", error)
+                self._health.store_failed("worker", error)  # which may take these lines along with the ends of jobs
                 await asyncio.sleep(_AFTER_ERROR_S)
                 return
             except Exception as error:
