@@ -61,7 +61,8 @@ _TESTS = {
     "engine/worker": "tests/engine/worker tests/engine/faults tests/engine/node/test_node.py"
     f" tests/engine/observation/test_happenings.py {_ONE_STORE}",
     "errors.py": f"tests/cli/test_errors.py tests/server/routes {_ONE_STORE}",
-    "host": f"tests/host tests/cli/run tests/system/test_start.py tests/streaming/test_up.py {_ONE_STORE}",
+    "host": "tests/host tests/cli/run tests/cli/test_show.py tests/system/test_start.py tests/streaming/test_up.py"
+    f" {_ONE_STORE}",
     "lazy_names.py": f"tests/test_layers.py tests/sdk/tasks {_ONE_STORE}",
     "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness tests/engine/why"
     " tests/engine/executors/test_output.py"
@@ -106,7 +107,7 @@ _TESTS = {
 }
 """The longest beginning of a path decides; what is below none of these is left out. What these tests do not notice,
 others may."""
-_OF_ALL = "tests/test_values.py"
+_OF_ALL = "tests/test_values.py tests/model/test_defaults.py"
 """What is tested of the code of every room."""
 _NOT_DRAWN = ("sdk/django", "cli/operations/bench")
 """Django's tests need Python 3.12, and a benchmark's own changes are nobody's danger."""

@@ -371,6 +371,19 @@ def test_a_paused_schedule_that_gets_other_times_accounts_for_the_old_ones_as_pa
     assert installation.schedules.find(uuid).schedule.pause_note == ""
 
 
+@pytest.mark.parametrize(("ticks", "until"), [(1, None), (2, FULL + 2 * MINUTE), (3, FULL + 3 * MINUTE)])
+def test_the_row_of_a_pause_says_which_tick_was_the_last_if_there_were_several(
+    installation: SchedulesInstallation, ticks: int, until: int | None
+) -> None:
+    uuid = installation.schedule(cron="* * * * *")
+    installation.schedules.pause(uuid, "why")
+    installation.clock.advance(ticks * MINUTE)
+    installation.schedules.resume(uuid)
+
+    (row,) = installation.rows(uuid)
+    assert (row.nominal, row.until, row.count) == (FULL + MINUTE, until, ticks)
+
+
 def test_a_change_that_leaves_the_times_alone_leaves_their_ticks_to_the_ticker(
     installation: SchedulesInstallation,
 ) -> None:
