@@ -1,5 +1,5 @@
 """A gate in front of a broker, which holds back the questions of instances for the ends of partitions, and on request
-breaks connections at their questions for a topic."""
+breaks connections at their questions for a topic, or keeps one of them from ever joining its group."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from tests.broker import KafkaBroker
 from tests.ports import HOST
 
-_LIST_OFFSETS, _METADATA = 2, 3
+_LIST_OFFSETS, _METADATA, _JOIN_GROUP = 2, 3, 11
 """The numbers of questions, in the first two bytes of their frames."""
 _INSTANCE = b"rota+"
 """How the client of an instance that is a member of the group calls itself; those that restore have another name."""
@@ -34,6 +34,8 @@ class Gate:
         self._is_open = False
         self._topic = b""
         self._cuts = 0
+        self._keeps_out_next = False
+        self._kept_out: bytes | None = None
         self._sockets: list[socket.socket] = []
         self._listening = socket.create_server((HOST, broker.gate_port))
         self.bootstrap = f"{HOST}:{broker.gate_port}"
@@ -69,6 +71,14 @@ class Gate:
     def cuts_left(self) -> int:
         return self._cuts
 
+    def keep_out_next(self) -> None:
+        """Let the next client that asks to join never hear of it, however often it asks; its connections stay."""
+        self._keeps_out_next = True
+
+    @property
+    def has_kept_out(self) -> bool:
+        return self._kept_out is not None
+
     def _accept(self) -> None:
         while True:
             client, _ = self._listening.accept()
@@ -84,10 +94,19 @@ class Gate:
                     self._cuts -= 1
                     client.shutdown(socket.SHUT_RDWR)
                     server.shutdown(socket.SHUT_RDWR)
+                elif self._is_kept_out(frame):
+                    pass
                 elif _is_question(frame, _LIST_OFFSETS) and not self._is_open:
                     self._held.append(_Held(server, frame))
                 else:
                     server.sendall(frame)
+
+    def _is_kept_out(self, frame: bytes) -> bool:
+        if not _is_question(frame, _JOIN_GROUP):
+            return False
+        if self._keeps_out_next:
+            self._keeps_out_next, self._kept_out = False, _client_of(frame)
+        return _client_of(frame) == self._kept_out
 
     def _pass_answers(self, server: socket.socket, client: socket.socket) -> None:
         for frame in _frames(server):
@@ -96,8 +115,14 @@ class Gate:
 
 def _is_question(frame: bytes, kind: int) -> bool:
     """Whether an instance asks that."""
-    found, _, _, length = struct.unpack_from(">hhih", frame, 4)
-    return found == kind and frame[14 : 14 + length].startswith(_INSTANCE)
+    (found,) = struct.unpack_from(">h", frame, 4)
+    return found == kind and _client_of(frame).startswith(_INSTANCE)
+
+
+def _client_of(frame: bytes) -> bytes:
+    """How the client calls itself."""
+    (length,) = struct.unpack_from(">h", frame, 12)
+    return frame[14 : 14 + length]
 
 
 def _frames(source: socket.socket) -> Iterator[bytes]:

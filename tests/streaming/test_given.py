@@ -1,5 +1,8 @@
 """Where an instance goes on in partitions that it is given: it passes over no command and takes none twice."""
 
+from collections.abc import Iterator
+from threading import Event
+
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from msgspec import structs
@@ -47,6 +50,61 @@ def test_an_instance_whose_questions_for_the_topic_were_lost_is_given_partitions
         instance.close()
 
     assert gate.cuts_left == 0
+
+
+class ClosedLater(Consumer):
+    """Closing it takes until somebody allows it, as it may when librdkafka is stuck."""
+
+    may_close = Event()
+
+    def close(self) -> None:
+        self.may_close.wait()
+        super().close()
+
+
+@pytest.fixture
+def closed_later(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Consumers of streams, while the test runs."""
+    monkeypatch.setattr("rota.streaming.stream.Consumer", ClosedLater)
+    monkeypatch.setattr("rota.streaming.stream._LEAVE_S", 0.1)
+    monkeypatch.setattr(ClosedLater, "may_close", Event())
+    yield
+    ClosedLater.may_close.set()
+
+
+def test_an_instance_that_the_group_never_answers_asks_with_another_client_and_is_given_partitions(
+    kafka: Kafka, shared_broker: KafkaBroker | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shared_broker is None:
+        pytest.skip("the brokers of KAFKA_BOOTSTRAP have no gate")
+    monkeypatch.setattr("rota.streaming.turns._SETTLES_S", 1.0)  # it is longer each time, if the machine is slow
+    with Gate(shared_broker) as gate:
+        gate.open()
+        gate.keep_out_next()
+        kafka.options = structs.replace(kafka.options, brokers=(gate.bootstrap,), session_timeout_s=4.0)
+        instance = kafka.started()
+        kafka.change(instance, kafka.command("n-1", frequency=EVERY_DAY))
+        found = kafka.found(instance, "n-1")
+        instance.close()
+
+    assert (gate.has_kept_out, len(found)) == (True, 1)
+
+
+def test_a_client_that_does_not_end_keeps_its_instance_neither_from_asking_with_another_one_nor_from_its_end(
+    kafka: Kafka, shared_broker: KafkaBroker | None, monkeypatch: pytest.MonkeyPatch, closed_later: None
+) -> None:
+    if shared_broker is None:
+        pytest.skip("the brokers of KAFKA_BOOTSTRAP have no gate")
+    monkeypatch.setattr("rota.streaming.turns._SETTLES_S", 1.0)
+    with Gate(shared_broker) as gate:
+        gate.open()
+        gate.keep_out_next()
+        kafka.options = structs.replace(kafka.options, brokers=(gate.bootstrap,), session_timeout_s=4.0)
+        instance = kafka.started()
+        instance.close()
+
+        assert not instance.stream._thread.is_alive()
+        ClosedLater.may_close.set()
 
 
 def is_taken(kafka: Kafka, instance: KafkaScheduler, name: str) -> bool:

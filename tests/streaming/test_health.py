@@ -3,13 +3,23 @@
 import os
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import msgspec
 import pytest
-from confluent_kafka.admin import AclOperation, AclPermissionType, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourceType,
+)
 from msgspec import structs
 
+from rota.streaming.brokers.watch import Watch
 from tests.broker import KafkaBroker
 from tests.cli.calling import RotaProcess, rota
 from tests.servers import wait_until
@@ -87,6 +97,37 @@ def test_health_tells_of_brokers_that_are_away_although_nothing_is_due_and_of_th
         broker.start()
         wait_for_health(up, *WELL)
         wait_for_definition(up, "before")
+
+
+@pytest.mark.mock_will_do
+def test_a_watch_whose_client_forgot_all_brokers_finds_them_with_another_one(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = count()
+
+    class ForgetfulAtFirst(AdminClient):
+        def __init__(self, *options: Any) -> None:
+            super().__init__(*options)
+            self.number = next(numbers)
+
+        def list_topics(self, *args: Any, **options: Any) -> Any:
+            if self.number == 0:
+                raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+            return super().list_topics(*args, **options)
+
+    monkeypatch.setattr("rota.streaming.brokers.watch.AdminClient", ForgetfulAtFirst)
+    monkeypatch.setattr("rota.streaming.brokers.watch._EVERY_S", 0.1)
+    watch, stopping, seen = Watch(kafka.options), Event(), set[str | None]()
+
+    watch.start(stopping)
+
+    def is_over() -> bool:
+        seen.add(watch.trouble)
+        return watch.trouble is None and len(seen) > 1
+
+    wait_until(is_over, "the brokers to be found")
+    stopping.set()
+    assert seen == {None, "the brokers do not answer: Local: Broker transport failure"}
 
 
 def test_whoever_asks_while_the_brokers_are_away_does_not_end_the_node_when_they_return(

@@ -1,5 +1,6 @@
 """The thread of an instance, as far as it needs no brokers."""
 
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -80,6 +81,73 @@ def test_a_group_that_does_not_answer_is_a_trouble_after_a_minute() -> None:
     silence = "the group has not shared out its partitions for 60 s"
     assert (at_first, with_none, afterwards) == ([None, silence], [None, None], [None, silence])
     consumer.close()
+
+
+def patience_of(turns: Turns, clock: ManualClock) -> int:
+    """After how many seconds the client that asks counts as stuck."""
+    for seconds in range(1, 1_000):
+        clock.advance(1_000)
+        try:
+            turns.check_group(is_excused=False)
+        except StoreUnavailable:
+            return seconds
+    raise AssertionError("it never does")
+
+
+def test_a_client_that_the_group_does_not_answer_is_stuck_and_the_next_is_left_twice_as_long() -> None:
+    clock = ManualClock()
+    turns = Turns(OPTIONS, clock, Event())
+    told = []
+
+    for _ in range(5):
+        turns.ask()
+        told.append(patience_of(turns, clock))
+    turns.begin([])
+    turns.ask()
+    afterwards = patience_of(turns, clock)
+
+    session_s = 8
+    assert told == [session_s + 30, 2 * (session_s + 30), 4 * (session_s + 30), 8 * (session_s + 30), session_s + 330]
+    assert afterwards == session_s + 30
+
+
+def test_a_client_that_still_has_partitions_is_left_for_as_long_as_a_member_can_hang() -> None:
+    clock = ManualClock()
+    turns = Turns(OPTIONS, clock, Event())
+    turns._turns[0] = Turn(clock.monotonic())
+
+    turns.ask()
+
+    assert patience_of(turns, clock) == 8 + 330
+
+
+def test_brokers_that_are_away_or_refuse_an_instance_excuse_the_group() -> None:
+    clock = ManualClock()
+    turns = Turns(OPTIONS, clock, Event())
+    turns.ask()
+
+    for _ in range(1_000):
+        clock.advance(1_000)
+        turns.check_group(is_excused=True)
+
+    assert patience_of(turns, clock) == 8 + 30
+
+
+def test_what_a_former_client_still_tells_changes_nothing() -> None:
+    stream = Stream(OPTIONS, ManualClock())
+    former, present = (Asking(OPTIONS.client({"group.id": "test", "log_level": 0})) for _ in range(2))
+    stream._subscribe(former)
+    stream._part_with(former)
+    stream._subscribe(present)
+    turn = Turn(0.0)
+    stream._turns._turns[0] = turn
+
+    former.given(former, [TopicPartition(OPTIONS.input_topic, 1)])
+    with suppress(RuntimeError, KafkaException):  # it is closed
+        former.taken(former, [TopicPartition(OPTIONS.input_topic, 0)])
+
+    assert stream._turns._turns == {0: turn}
+    stream._part_with(present)
 
 
 class Asking(Consumer):

@@ -32,6 +32,8 @@ _ASK_AGAIN_MS = 5_000
 """How often librdkafka asks for the topic. If its first questions are lost, because a broker goes away at that moment,
 it does not join the group before the next."""
 _AFTER_ERROR_S = 1.0
+_LEAVE_S = 10.0
+"""How long leaving the group is waited for. A client that waits for the group leaves after five seconds."""
 _CLOSE_S = 30.0
 _logger = logging.getLogger("rota.streaming")
 
@@ -52,6 +54,8 @@ class Stream:
         """Notified when partitions come, go or have taken commands."""
         self._troubles = Troubles(options, clock)
         self._turns = Turns(options, clock, self._stopping)
+        self._member: Consumer | None = None
+        """Our client in the group; what a former one still tells concerns nobody."""
         self._ends: dict[int, int] = {}
         """Partitions whose end was told, and where it is."""
 
@@ -118,7 +122,17 @@ class Stream:
             self._leave(consumer, rounds)
         finally:
             self._lose(self._turns.numbers)
-            consumer.close()
+            self._part_with(consumer)
+
+    def _part_with(self, consumer: Consumer) -> None:
+        """librdkafka may never end a client that is stuck, as in its issue 5456. Then it is left to itself: it has no
+        partitions any more, and the group gives it up when its session is over."""
+        self._member = None
+        leaving = Thread(target=consumer.close, name="rota-leaving", daemon=True)
+        leaving.start()
+        leaving.join(_LEAVE_S)
+        if leaving.is_alive():
+            _logger.warning("a client does not leave the group, and is left behind")
 
     def _leave(self, consumer: Consumer, rounds: Rounds) -> None:
         """Nobody waits for brokers that are away now."""
@@ -149,6 +163,7 @@ class Stream:
 
     def _turn(self, consumer: Consumer, rounds: Rounds) -> None:
         messages = self._poll(consumer)
+        self._turns.check_group(is_excused=self._troubles.of_brokers is not None)
         self._adopt(consumer)
         now = self._clock.now()
         try:
@@ -235,16 +250,20 @@ class Stream:
 
     def _subscribe(self, consumer: Consumer) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
+            if self._member is not consumer:
+                return
             self._troubles.complaints.end()
             consumer.incremental_assign([_at_first(place) for place in places])
             consumer.pause(places)
             self._turns.begin([place.partition for place in places])
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
-            self._lose([place.partition for place in places])
-            self._turns.ask()
+            if self._member is consumer:
+                self._lose([place.partition for place in places])
+                self._turns.ask()
             consumer.incremental_unassign(places)
 
+        self._member = consumer
         self._turns.ask()
         consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
 

@@ -37,6 +37,11 @@ class Troubles:
         return self.complaints.current or self._told or self._watch.trouble or self._standstill
 
     @property
+    def of_brokers(self) -> str | None:
+        """That they are away, or refuse this instance; None if neither is known."""
+        return self.complaints.current or self._watch.trouble
+
+    @property
     def _standstill(self) -> str | None:
         still_s = self._clock.monotonic() - self._told_at
         return f"it has stood still for {still_s:.0f} s; start this instance anew" if still_s >= _STILL_S else None

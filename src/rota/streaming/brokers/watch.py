@@ -1,4 +1,8 @@
-"""Asks the brokers now and then whether they are there: a stream that has nothing to send would not notice."""
+"""Asks the brokers now and then whether they are there: a stream that has nothing to send would not notice.
+
+A client that was not answered is given up: one that was told of no brokers forgets those it knew, and may never look
+for any again (issue 5301 of librdkafka). A broker tells so that was just let go, or comes back to its cluster.
+"""
 
 from threading import Event, Thread
 
@@ -25,9 +29,13 @@ class Watch:
         Thread(target=self._run, args=(stopping,), name="rota-watch", daemon=True).start()
 
     def _run(self, stopping: Event) -> None:
-        admin = AdminClient(self._options.client())
+        admin: AdminClient | None = None
         while not stopping.is_set():
+            if admin is None:
+                admin = AdminClient(self._options.client())
             self.trouble = _trouble_of(admin)
+            if self.trouble is not None:
+                admin = None
             stopping.wait(_EVERY_S)
 
 
