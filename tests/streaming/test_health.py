@@ -103,7 +103,7 @@ def test_health_tells_of_brokers_that_are_away_although_nothing_is_due_and_of_th
 def test_a_watch_whose_client_forgot_all_brokers_finds_them_with_another_one(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbers = count()
+    numbers, is_told = count(), Event()
 
     class ForgetfulAtFirst(AdminClient):
         def __init__(self, *options: Any) -> None:
@@ -113,21 +113,20 @@ def test_a_watch_whose_client_forgot_all_brokers_finds_them_with_another_one(
         def list_topics(self, *args: Any, **options: Any) -> Any:
             if self.number == 0:
                 raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+            is_told.wait()
             return super().list_topics(*args, **options)
 
     monkeypatch.setattr("rota.streaming.brokers.watch.AdminClient", ForgetfulAtFirst)
     monkeypatch.setattr("rota.streaming.brokers.watch._EVERY_S", 0.1)
-    watch, stopping, seen = Watch(kafka.options), Event(), set[str | None]()
+    watch, stopping = Watch(kafka.options), Event()
 
     watch.start(stopping)
 
-    def is_over() -> bool:
-        seen.add(watch.trouble)
-        return watch.trouble is None and len(seen) > 1
-
-    wait_until(is_over, "the brokers to be found")
+    wait_until(lambda: watch.trouble is not None, "the brokers to be missed")
+    assert watch.trouble == "the brokers do not answer: Local: Broker transport failure"
+    is_told.set()
+    wait_until(lambda: watch.trouble is None, "the brokers to be found")
     stopping.set()
-    assert seen == {None, "the brokers do not answer: Local: Broker transport failure"}
 
 
 def test_whoever_asks_while_the_brokers_are_away_does_not_end_the_node_when_they_return(
