@@ -1,6 +1,7 @@
 """Single records for the brokers: who sends one learns what becomes of it, whatever that is, and waits for nobody for
 ever."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from rota.errors import InvalidInput, RotaError, StoreUnavailable
 from rota.streaming.brokers.sender import KafkaPublisher, Outgoing, Sender, _Answer
 from rota.streaming.options import StreamOptions
 from tests.patience import LONG_DEADLINE_S
-from tests.streaming.kafka import Kafka, Reader
+from tests.servers import wait_until
+from tests.streaming.kafka import Kafka, Reader, living_clients
 
 NOBODY = StreamOptions(brokers=("127.0.0.1:1",))
 RECORD = Outgoing(b"k", b"v")
@@ -53,6 +55,28 @@ def test_a_job_that_publishes_while_the_brokers_are_away_is_told_so(monkeypatch:
 
     with pytest.raises(StoreUnavailable, match="topic t cannot be reached"):
         KafkaPublisher(NOBODY).publish("t", [named_record("1", key=None, value=1, now=0)])
+
+
+def test_a_publisher_that_was_only_made_has_no_connections() -> None:
+    before = living_clients()
+
+    _made = KafkaPublisher(NOBODY)
+
+    assert living_clients() <= before
+
+
+def test_clients_that_were_not_answered_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may have forgotten all brokers, and never look for any again."""
+    monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", 0.05)
+    monkeypatch.setattr("rota.streaming.brokers.sender._SEND_MS", 10)
+    before, publisher, sender = living_clients(), KafkaPublisher(NOBODY), Sender(NOBODY)
+
+    with pytest.raises(StoreUnavailable):
+        publisher.publish("t", [named_record("1", key=None, value=1, now=0)])
+    with pytest.raises(StoreUnavailable):
+        sender.send("t", RECORD)
+
+    wait_until(lambda: gc.collect() >= 0 and living_clients() <= before, "their clients to be gone")
 
 
 @pytest.mark.parametrize(

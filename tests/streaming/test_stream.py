@@ -83,6 +83,45 @@ def test_a_group_that_does_not_answer_is_a_trouble_after_a_minute() -> None:
     consumer.close()
 
 
+def patience_with_brokers(stream: Stream, clock: ManualClock) -> int:
+    """For how many seconds a transaction waits for brokers that answer others."""
+    for seconds in range(1_000):
+        if not stream._may_wait("no answer"):
+            return seconds
+        clock.advance(1_000)
+    raise AssertionError("it waits for ever")
+
+
+def test_brokers_that_answer_others_are_asked_by_another_client_after_two_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", 0.01)
+    clock = ManualClock()
+    stream = Stream(OPTIONS, clock)
+
+    first = patience_with_brokers(stream, clock)
+    with pytest.raises(KafkaException):  # another client is there, and is not answered either
+        stream._live()
+    second = patience_with_brokers(stream, clock)
+    stream._troubles.tell(None)
+    third = patience_with_brokers(stream, clock)
+
+    assert (first, second, third) == (120, 120, 120)
+
+
+def test_brokers_that_are_away_are_waited_for_however_long_that_is() -> None:
+    clock = ManualClock()
+    stream = Stream(OPTIONS, clock)
+    stream._troubles._watch.trouble = "the brokers do not answer"
+
+    for _ in range(1_000):
+        clock.advance(1_000)
+        assert stream._may_wait("no answer")
+    stream._troubles._watch.trouble = None
+
+    assert patience_with_brokers(stream, clock) == 120
+
+
 def patience_of(turns: Turns, clock: ManualClock) -> int:
     """After how many seconds the client that asks counts as stuck."""
     for seconds in range(1, 1_000):

@@ -103,7 +103,7 @@ def test_brokers_that_are_away_are_waited_for_as_long_as_somebody_may_wait(monke
     answers = [True, True, False]
     transactions = transactions_of(NOBODY, lambda reason: answers.pop(0))
 
-    with pytest.raises(ProducerBroken, match="stopping while the brokers are away"):
+    with pytest.raises(ProducerBroken, match="no longer waiting for the brokers"):
         transactions.open()
 
     assert answers == []

@@ -94,11 +94,13 @@ class Stream:
         self._stopping.wait(_AFTER_ERROR_S)
 
     def _may_wait(self, reason: str) -> bool:
-        """The brokers do not answer; a transaction waits for them unless the stream is to stop."""
+        """The brokers do not answer; a transaction waits for them unless the stream is to stop, or another client has
+        to ask them."""
         self._troubles.tell(f"the brokers do not answer: {reason}")
-        return not self._stopping.is_set()
+        return not (self._stopping.is_set() or self._troubles.is_client_stuck)
 
     def _live(self) -> None:
+        self._troubles.begin_anew()
         admin = AdminClient(self._options.client({"error_cb": self._troubles.complaints.take}))
         topics = Topics(self._options, admin)
         try:

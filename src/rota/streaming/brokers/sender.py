@@ -79,15 +79,19 @@ class Sender:
         deadline = self._clock.monotonic() + _MOST_WAIT_S
         for answer in answers:
             _wait_for(producer, answer, self._clock, deadline)
+        fates = [answer.fate for answer in answers]
         if any(answer.is_fatal for answer in answers):
+            _logger.warning("a producer is made anew after a fatal error")
             self._give_up(producer)
-        return [answer.fate for answer in answers]
+        elif all(isinstance(fate, StoreUnavailable) for fate in fates):
+            self._give_up(producer)
+        return fates
 
-    def _give_up(self, broken: Producer) -> None:
-        """A producer that met a fatal error can do nothing more."""
+    def _give_up(self, failed: Producer) -> None:
+        """A producer that met a fatal error can do nothing more; and one that got nothing through may have forgotten
+        all brokers for good (issue 5301 of librdkafka)."""
         with self._lock:
-            if self._producer is broken:
-                _logger.warning("a producer is made anew after a fatal error")
+            if self._producer is failed:
                 self._producer = None
 
 
@@ -147,8 +151,10 @@ class KafkaPublisher:
     twice; its id is among its headers."""
 
     def __init__(self, options: StreamOptions) -> None:
+        self._options = options
         self._sender = Sender(options)
-        self._topics = Topics(options, AdminClient(options.client()))
+        self._topics: Topics | None = None
+        """Of a client that was always answered."""
 
     def publish(self, topic: str, records: Sequence[TopicRecord]) -> Sequence[int | RotaError]:
         check_topic("topic", topic)
@@ -157,14 +163,17 @@ class KafkaPublisher:
         self._ensure(topic)
         fates = self._sender.send_all(topic, [_outgoing(record) for record in records])
         if any(isinstance(fate, StoreUnavailable) for fate in fates):
-            self._topics.forget(topic)
+            self._topics = None  # which looks for the topic again
         return fates
 
     def _ensure(self, topic: str) -> None:
+        topics = self._topics or Topics(self._options, AdminClient(self._options.client()))
         try:
-            error = self._topics.ensure([topic]).get(topic)
+            error = topics.ensure([topic]).get(topic)
         except KafkaException as away:
-            error = away.args[0]
+            self._topics, error = None, away.args[0]
+        else:
+            self._topics = topics
         if error is not None:
             raise StoreUnavailable(f"topic {topic} cannot be reached: {error.str()}")
 

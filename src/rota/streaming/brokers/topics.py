@@ -88,10 +88,6 @@ class Topics:
             return cause
         return None
 
-    def forget(self, name: str) -> None:
-        """Somebody may have removed it: look again before it is used next."""
-        self._known.discard(name)
-
     def look_again(self, names: Collection[str]) -> set[str]:
         """Somebody may have removed them. Returns those that are gone: they are made when they are needed."""
         self._known.difference_update(names)

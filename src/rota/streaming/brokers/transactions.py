@@ -209,7 +209,7 @@ class Transactions:
                     raise
                 self._producer.poll(0)  # for what it complains of
                 if not self._may_wait(error.args[0].str()):
-                    raise ProducerBroken("stopping while the brokers are away") from error
+                    raise ProducerBroken(f"no longer waiting for the brokers: {error.args[0].str()}") from error
         raise AssertionError("counting does not end")
 
     def _on_failure(self, error: KafkaError | None, message: Message) -> None:

@@ -10,6 +10,9 @@ from rota.streaming.options import StreamOptions
 
 _STILL_S = 60.0
 """The thread of a stream says something several times a second, or every few seconds while the brokers are away."""
+_STUCK_S = 120.0
+"""For so long a client of the stream was not answered while the watch was. Brokers elect leaders, and read back what
+they know of transactions, in less."""
 
 
 class Troubles:
@@ -20,6 +23,8 @@ class Troubles:
         self._watch = Watch(options)
         self._told: str | None = "it has not reached the brokers yet"
         self._told_at = clock.monotonic()
+        self._unanswered_since: float | None = None
+        """Since when the stream has a trouble although the brokers are there; None if it has none."""
         self.complaints = Complaints(clock)
 
     def watch(self, stopping: Event) -> None:
@@ -30,6 +35,21 @@ class Troubles:
         """The stream is alive, and has this trouble; None for none."""
         self._told = trouble
         self._told_at = self._clock.monotonic()
+        if trouble is None:
+            self._unanswered_since = None
+        elif self._unanswered_since is None or self.of_brokers is not None:
+            self._unanswered_since = self._told_at
+
+    def begin_anew(self) -> None:
+        """Other clients ask the brokers from now on."""
+        self._unanswered_since = None
+
+    @property
+    def is_client_stuck(self) -> bool:
+        """Whether the brokers are there and do not answer the stream for so long that its own client is the reason. It
+        may have forgotten all brokers for good, as the one of the group (`Turns.check_group`)."""
+        since = self._unanswered_since
+        return since is not None and self._clock.monotonic() - since >= _STUCK_S
 
     @property
     def current(self) -> str | None:
