@@ -9,7 +9,8 @@ RotaError
 ├── TryAgain, GiveUp      what the code of a job raises to be tried again in its own time, or not again
 ├── AuthError             no key, or a wrong one
 │   └── NotAllowed        a good key, but not for this
-├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
+├── NodeStrained          this process lacks descriptors, processes or memory to begin a job, or the store has no
+│                         room for what one of Rota's own writes
 └── StoreError
     ├── StoreUnavailable  the store cannot be reached now; trying again may help
     ├── StoreFull         the store has no room
@@ -113,11 +114,12 @@ class NotAllowed(AuthError):
 
 
 class NodeStrained(RotaError):
-    """This process has no descriptor, process, thread or memory left for a job. Nothing of the job was begun; it goes
-    back, and no attempt is counted."""
+    """This process has no descriptor, process, thread or memory left for a job, or the store does not take what the job
+    is there to write. Nothing of the job was begun that a repetition could double; it goes back, and no attempt is
+    counted."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"this process has run out of {what}; raise its limits, or give it fewer slots")
+    def __init__(self, what: str, message: str = "") -> None:
+        super().__init__(message or f"this process has run out of {what}; raise its limits, or give it fewer slots")
         self.what = what
 
 

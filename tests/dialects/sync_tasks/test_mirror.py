@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import dialect, keys
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.redis.mirror import Mirror
@@ -18,6 +19,8 @@ from tests.contract.building import claim_one, fail, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
+
+ORDERS = Collection("shop", "orders")
 
 
 class Seen:
@@ -199,3 +202,42 @@ def test_what_a_task_says_that_was_brought_back_is_shown_too(store: Store, tmp_p
     lines = [json.loads(one) for one in seen.access.ask("zrange", keys.logs(task_id(job)), 0, -1)]
 
     assert [line["message"] for line in lines if line["level"] == "info"] == ["first", "second"]
+
+
+@pytest.mark.parametrize("key", ["queue", "index", "task", "logs"])
+def test_a_key_that_another_program_has_is_told_once_and_the_rest_is_shown(
+    store: Store, tmp_path: Path, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    job, _ = shop.tasks.create("shop", "orders")
+    id = task_id(job)
+    foreign = {"queue": keys.QUEUE, "index": keys.index(ORDERS), "task": keys.task(id), "logs": keys.logs(id)}[key]
+    seen.access.ask("set", foreign, "hello")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "line", now=shop.clock.now())])
+    finish(store, succeed(held), now=shop.clock.now())
+    other, _ = shop.tasks.create("shop", "users")
+
+    with caplog.at_level("WARNING", "rota.sync_tasks"):
+        for _ in range(3):
+            keeper.run_once(shop.clock.advance(250))
+
+    told = [vars(record) for record in caplog.records if "cannot be used" in record.getMessage()]
+    assert {one["key"] for one in told} == ({keys.ANY, keys.QUEUE} if key == "queue" else {keys.ANY})
+    assert len({(one["key"], one["reason"]) for one in told}) == len(told)
+    assert seen.access.ask("get", foreign) == b"hello"
+    assert seen.status(task_id(other)) == b"SCHEDULED"
+    assert seen.access.ask("exists", keys.logs(id)) == 1
+    store.delete_jobs([job.id])
+    keeper.run_once(shop.clock.advance(250))
+
+
+def test_a_store_that_is_away_is_not_taken_for_a_key_of_another_program(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    faults = Faults(seen.access)
+    faults.before("run", away)
+
+    with pytest.raises(StoreUnavailable):
+        Mirror(store, faults).show([job])  # type: ignore[arg-type]

@@ -1,12 +1,16 @@
 """What programs ask a scheduler, and what it answers."""
 
+import errno
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from rota import Scheduler, Task
 from rota.dialects.tasks.scheduler import StoredTask
-from rota.errors import Conflict, InvalidInput, NotFound
+from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from tests.engine.executors.hearing import no_threads
 
 pytestmark = pytest.mark.stores("sqlite-file")  # the same code for all
 
@@ -81,6 +85,26 @@ def test_a_scheduler_that_was_closed_opens_its_store_again(scheduler: Scheduler)
     scheduler.close()
 
     assert scheduler.require_task("a").id == "a"
+
+
+def test_a_scheduler_whose_store_told_of_trouble_when_it_was_closed_opens_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler = Scheduler(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")
+    with no_threads():  # so that nothing is synced before the end
+        scheduler.add_task({"id": "a"})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail_to_sync)
+        with pytest.raises(StoreUnavailable, match="what was written last may be lost"):
+            scheduler.close()
+
+    assert scheduler.add_task({"id": "b"}).id == "b"
+    scheduler.close()
+
+
+def fail_to_sync(descriptor: int) -> None:
+    raise OSError(errno.EIO, "Input/output error")
 
 
 def test_a_scheduler_cleans_up_only_if_it_is_asked_to(store_url: str, scheduler: Scheduler) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,3 +78,13 @@ def no_descriptors(*, but: int = 0) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def no_threads() -> Iterator[None]:
+    """No thread can be started: each would need more memory than there are addresses."""
+    before = threading.stack_size(1 << 46)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)

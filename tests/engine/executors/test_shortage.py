@@ -4,9 +4,6 @@ import asyncio
 import errno
 import importlib.util
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,20 +19,10 @@ from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
 from rota.model.runs.outcome import OutcomeKind
-from tests.engine.executors.hearing import Descriptors, no_descriptors
+from tests.engine.executors.hearing import Descriptors, no_descriptors, no_threads
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.python.python_runs import JOBS
 from tests.engine.executors.runs import LoggedRun, make_run
-
-
-@contextmanager
-def no_threads() -> Iterator[None]:
-    """No thread can be started: each would need more memory than there are addresses."""
-    before = threading.stack_size(1 << 46)
-    try:
-        yield
-    finally:
-        threading.stack_size(before)
 
 
 async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:

@@ -8,10 +8,10 @@ from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.agreement import Agreement
 from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, ScheduleItems
 from rota.dialects.synchrony.shapes import node_text
-from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.node.dialect import DialectContext
 from rota.store.contract.schedules import ScheduleEntry
 from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.skip_refused import SkipRefused
 
 ROUND_MS = 1_000
 LOOK_S = 0.2
@@ -55,7 +55,7 @@ class Exchange:
         self._has_turn = False
         self._version = -1
         self._lock = threading.Lock()
-        self._skip_refused = SkipRefused()
+        self._skip_refused = SkipRefused("synchrony")
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next: whether our definitions changed is

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.definition_hashes import readable_node_types
-from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.node.dialect import DialectContext
 from rota.errors import RotaError
 from rota.store.redis.link.access import BlockingAccess, RedisAccess
+from rota.store.redis.link.skip_refused import SkipRefused
 
 EVERY_S = 1.0
 _WAIT_S = 5
@@ -41,7 +41,7 @@ class Inlet:
         self._adoption = Adoption(access, context.engine, learn)
         self._everything = everything
         self._listeners: dict[str, ListListener] = {}
-        self._skip_refused = SkipRefused()
+        self._skip_refused = SkipRefused("synchrony")
 
     def run_once(self, now: int) -> float:
         """Begin and end listening as node types come and go."""

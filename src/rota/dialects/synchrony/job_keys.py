@@ -10,12 +10,12 @@ from functools import partial
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.shapes import job_text
-from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.contract.jobs import JobQuery
 from rota.store.contract.store import Store
 from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.skip_refused import SkipRefused
 
 EVERY_S = 1.0
 _PAGE = 500
@@ -35,7 +35,7 @@ class JobKeys:
         self._definitions = definitions
         self._node = node
         self._sweeps: dict[str, int] = {}
-        self._skip_refused = SkipRefused()
+        self._skip_refused = SkipRefused("synchrony")
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next."""

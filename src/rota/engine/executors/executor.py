@@ -89,7 +89,8 @@ class Executor(Protocol):
 
         Timeouts, cancellation and a stopping node reach it as `asyncio.CancelledError`: stop the work, leave nothing
         behind, put what there is into `run.partial_results`, and re-raise. `NodeStrained` says that this process lacks
-        something for it and that nothing was begun: the job goes back. Any other exception becomes a failed outcome.
+        something for it, or the store, and that nothing was begun that would be there twice: the job goes back. Any
+        other exception becomes a failed outcome.
         """
         ...
 

@@ -1,12 +1,15 @@
-"""What a process can run short of: file descriptors, processes, threads, memory. The job that notices is not to blame,
-and none of it has run: executors raise `NodeStrained`, the job goes back, and the node claims less for a while.
+"""What a process can run short of: file descriptors, processes, threads, memory; and the store, of jobs that only write
+to it. The job that notices is not to blame, and none of it has run: executors raise `NodeStrained`, the job goes back,
+and the node claims less for a while.
 """
 
 import errno
 import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from rota.errors import NodeStrained
+from rota.errors import NodeStrained, StoreFull, StoreUnavailable
 
 _MEMORY = "memory"
 _LACKING = {
@@ -33,6 +36,23 @@ def raise_if_short(error: BaseException, *, of_processes: bool = False) -> None:
         if what := _lacks(seen, of_processes=of_processes):
             raise NodeStrained(what) from error
         seen = seen.__cause__ or seen.__context__
+
+
+@contextmanager
+def sparing_the_job(*, counts_once: bool = True) -> Iterator[None]:
+    """For an executor that does nothing but write to the store: raise `NodeStrained` for a shortage of the process, and
+    for a store that is away or full.
+
+    `counts_once`: what is written counts once, however often it is written. Only then may a job whose write perhaps
+    reached its place be run again without an attempt being counted, which has no end.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise_if_short(error)
+        if counts_once and isinstance(error, StoreUnavailable | StoreFull):
+            raise NodeStrained("store", f"the store does not take what a job writes: {error}") from error
+        raise
 
 
 def raise_if_import_ran_short(error: BaseException) -> None:

@@ -15,15 +15,21 @@ MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES
 class Publisher(Protocol):
     """Where records go: the store, or brokers."""
 
+    @property
+    def counts_once(self) -> bool:
+        """Whether a record that is published again, by its id, is there once."""
+        ...
+
     def publish(self, topic: str, records: Sequence[TopicRecord]) -> Sequence[int | RotaError]:
         """Add records to a topic, which is made if it is not there; returns the offset of each, or why it alone was not
-        added. When this returns they are kept. Publishing a record again, by its id, adds none to a topic of the store.
-        May block."""
+        added. When this returns they are kept. May block."""
         ...
 
 
 class Topics:
     """The topics of the store."""
+
+    counts_once = True
 
     def __init__(self, store: Store) -> None:
         self._store = store

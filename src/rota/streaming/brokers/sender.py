@@ -150,6 +150,8 @@ class KafkaPublisher:
     """What jobs publish, as JSON. Kafka does not look for the id of a record, so one that is tried again may be there
     twice; its id is among its headers."""
 
+    counts_once = False
+
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
         self._sender = Sender(options)

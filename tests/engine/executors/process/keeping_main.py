@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.process.spawn import spawn
-from tests.processes import keeper_of, keepers_of
+from tests.engine.executors.hearing import no_threads
+from tests.processes import children_of, keeper_of, keepers_of
 from tests.servers import wait_until
 
 
@@ -94,6 +95,18 @@ def without_room() -> None:
     tell(start_kept()[1])
 
 
+def without_thread() -> None:
+    """There is no thread at first that could wait for the keeper."""
+    before = open_files()
+    with no_threads():
+        for _ in range(3):
+            with suppress(RuntimeError):
+                keep_group()
+    tell(open_files() - before)
+    tell(len(children_of(os.getpid())))
+    tell(start_kept()[1])
+
+
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -108,6 +121,6 @@ def die() -> NoReturn:
 
 
 if __name__ == "__main__":
-    scenarios = (many, unnoted, forked, ended, without_keeper, without_room)
+    scenarios = (many, unnoted, forked, ended, without_keeper, without_room, without_thread)
     {scenario.__name__: scenario for scenario in scenarios}[sys.argv[1]]()
     die()

@@ -116,6 +116,14 @@ def test_a_keeper_for_which_there_is_no_room_leaves_nothing_open_and_is_there_wh
     assert (errors, left_open) == ([errno.EFBIG] * 3, 0)
 
 
+def test_a_keeper_for_which_there_is_no_thread_leaves_no_dead_process_and_is_there_when_there_is_one() -> None:
+    left_open, left_dead, pid = left_behind("without_thread")
+
+    await_death(pid)
+
+    assert (left_open, left_dead) == (0, 0)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_keeper_holds_out_when_its_whole_control_group_is_asked_to_stop(
     runner: asyncio.Runner, number: signal.Signals

@@ -14,6 +14,7 @@ from rota.engine.node.options import SCHEDULER, WORKER
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.contract.jobs import JobQuery
 from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.skip_refused import SkipRefused
 
 EVERY_S = 0.25
 _WITHOUT_SOURCES_S = 1.0
@@ -53,6 +54,7 @@ class KeyKeeper:
         self._node = node
         self._mirror = Mirror(engine.store, access)
         self._adoption = Adoption(access, engine, self._mirror)
+        self._skip_refused = SkipRefused("sync_tasks")
         self._shown: dict[str, tuple[JobState, str]] = {}
         """State and token of each task that was live or ended lately, as it is shown."""
         self._behind: dict[str, Job] = {}
@@ -71,7 +73,7 @@ class KeyKeeper:
         found = {job.id: job for job in [*live, *ended]}
         self._show({**self._behind, **self._told_late(found), **found})
         self._note_shown(ended, until)
-        self._adoption.run_once(now, map(collection_of_job, live))
+        self._skip_refused.do(keys.QUEUE, lambda: self._adoption.run_once(now, map(collection_of_job, live)))
         self._sweep(queue, now)
         return _BEHIND_S if self._behind else EVERY_S
 

@@ -3,6 +3,8 @@
 from rota.dialects.sync_tasks.names import Collection
 from rota.store.redis.keys import PREFIX
 
+ANY = "sync_tasks*"
+"""What the names of all the original's keys match: which of them a script could not use, Redis does not say."""
 QUEUE = "sync_tasks_priority_queue"
 """sorted set: ids of tasks that wait, by priority; the largest is first."""
 

@@ -8,6 +8,7 @@ whoever counts them, so adding them twice changes nothing.
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -22,6 +23,7 @@ from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import load_scripts
+from rota.store.redis.link.skip_refused import SkipRefused
 
 _SCRIPTS = load_scripts("rota.dialects.sync_tasks.redis")
 _TRIES = 20
@@ -42,11 +44,13 @@ class _Place(Struct):
 
 
 class Mirror:
-    """Shows tasks and their logs. Used by several threads; what one of them shows twice does no harm."""
+    """Shows tasks and their logs. Used by several threads; what one of them shows twice does no harm. What Redis
+    refuses, because somebody else has such a key, goes unseen."""
 
     def __init__(self, store: Store, access: RedisAccess) -> None:
         self._store = store
         self._access = access
+        self._skip_refused = SkipRefused("sync_tasks")
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -74,7 +78,7 @@ class Mirror:
         args: list[Value] = [_PLACES.get(job.state, "ended"), job.id, task.id, task.priority, created]
         for name in task.__struct_fields__:
             args += [name, str(getattr(task, name))]
-        return bool(self._access.run(_SCRIPTS["show_task"], names, args))
+        return self._skip_refused.do(keys.ANY, lambda: self._access.run(_SCRIPTS["show_task"], names, args)) != 0
 
     def show_log(self, job: Job, task_id: str, until: int | None = None, *, most: int | None = None) -> bool:
         """Show the log of a task up to the position `until`, by default its end, but no more than so many lines more;
@@ -119,14 +123,15 @@ class Mirror:
             args: list[Value] = [job.id]
             for second, some in by_second.items():
                 args += [second, encode_lines(some)]
-            self._access.run(_SCRIPTS["show_log"], [keys.logs(task_id), QueueKeys(job.spec.queue).jobs], args)
+            names = [keys.logs(task_id), QueueKeys(job.spec.queue).jobs]
+            self._skip_refused.do(keys.ANY, lambda: self._access.run(_SCRIPTS["show_log"], names, args))
 
     def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> list[Job]:
         """Remove those of these tasks that history has forgotten; returns the others."""
         jobs = self._store.find_jobs(job_ids)
         for task_id, job_id, job in zip(task_ids, job_ids, jobs, strict=True):
             if job is None:
-                self._hide(task_id, job_id, queue)
+                self._skip_refused.do(keys.ANY, partial(self._hide, task_id, job_id, queue))
         return [job for job in jobs if job is not None]
 
     def hide_logs(self, task_ids: Sequence[str]) -> None:

@@ -79,9 +79,9 @@ class StoreBackend:
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-            self._opened = self._tasks = None
+            opened, self._opened, self._tasks = self._opened, None, None
+            if opened is not None:
+                opened.close()  # which may raise, and leaves nothing that could be used
 
     # -- the contract ----------------------------------------------------------------------------------------------
 

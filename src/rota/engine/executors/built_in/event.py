@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
+from rota.engine.executors.shortage import sparing_the_job
 from rota.errors import InvalidInput
 from rota.model.events.event import ANY_TYPE, Event, check_event_type, check_resource, make_event
 from rota.model.job_type import JobType
@@ -34,7 +35,8 @@ class EventExecutor:
             event = _event_of(run, self._clock.now())
         except InvalidInput as error:
             return refused("arguments", str(error))
-        answer = await asyncio.to_thread(self._events.post, [event])
+        with sparing_the_job():
+            answer = await asyncio.to_thread(self._events.post, [event])
         return succeeded(
             {
                 "validated": [one.configuration for one in answer.validated],

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_keys
+from rota.engine.executors.shortage import sparing_the_job
 from rota.engine.topics.publish_batcher import PublishBatcher
 from rota.engine.topics.topics import named_record
 from rota.errors import InvalidInput
@@ -23,6 +24,7 @@ class TopicExecutor:
 
     def __init__(self, publisher: "Publisher | None" = None, clock: "Clock | None" = None) -> None:
         self._batcher = PublishBatcher(publisher) if publisher else None
+        self._counts_once = publisher is not None and publisher.counts_once
         self._clock = clock
 
     def check(self, job_type: JobType) -> None:
@@ -40,7 +42,8 @@ class TopicExecutor:
             topic, key = str(run.job_type.metadata["topic"]), run.job_type.metadata.get("key")
             value = run.spec.arguments
             record = named_record(run.spec.id, key=value.get(str(key)), value=value, now=self._clock.now())
-            offset = await self._batcher.publish(topic, record)
+            with sparing_the_job(counts_once=self._counts_once):
+                offset = await self._batcher.publish(topic, record)
         except InvalidInput as error:
             return refused("topic", str(error))
         return succeeded({"topic": topic, "offset": offset})

@@ -142,6 +142,7 @@ class Keeper:
     def _start(self) -> None:
         with self._lock:
             self._retired = threading.Event()
+            pid = 0
             try:
                 self._read_end, self._write_end = os.pipe()
                 self._table_fd = open_nameless()
@@ -153,6 +154,8 @@ class Keeper:
                 _logger.warning(message, extra={"error": str(error)})
             except BaseException:
                 self.let_go()
+                if pid:
+                    reap(pid)  # no thread will; it has no pipe any more and nothing to kill, so it ends at once
                 raise
 
     def _grow(self) -> None:

@@ -7,6 +7,7 @@ import msgspec
 
 from rota.engine.engine import Engine
 from rota.engine.executors.executor import Run
+from rota.engine.executors.shortage import sparing_the_job
 from rota.engine.topics.light.in_store import is_over
 from rota.engine.topics.publish_batcher import PublishBatcher
 from rota.engine.topics.topics import named_record
@@ -34,11 +35,13 @@ class LightExecutor:
             return refused("topic", "this process publishes to no topics")
         try:
             task = _task_of(run)
-            offset = await self._batcher.publish(task.topic, _record_of(task, self._engine.clock.now()))
+            with sparing_the_job():
+                offset = await self._batcher.publish(task.topic, _record_of(task, self._engine.clock.now()))
         except InvalidInput as error:
             return refused("arguments", str(error))
         if task.frequency is None and run.spec.cause:
-            await asyncio.to_thread(_remove_left, self._engine, run.spec.cause.name)
+            with sparing_the_job():
+                await asyncio.to_thread(_remove_left, self._engine, run.spec.cause.name)
         return succeeded({"topic": task.topic, "offset": offset})
 
     async def close(self) -> None:
