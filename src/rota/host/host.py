@@ -21,11 +21,12 @@ from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
-from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
+from rota.errors import InvalidInput, MissingExtra, NodeStrained, RotaError, StoreError
 from rota.host.kafka import advertised
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
@@ -122,17 +123,17 @@ class Host:
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
-        runner = asyncio.Runner(loop_factory=loop_factory())
-        exit_code = 1
-        try:
-            runner.run(self._live(announce))
-            exit_code = 0
-        finally:
-            # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
-            if self.may_end_process:
-                self._last_resort.set(LEAVE_S, exit_code)
-            runner.close()
-            self._last_resort.cancel()
+        with self._last_resort, self._alone:
+            runner = asyncio.Runner(loop_factory=loop_factory())
+            exit_code = 1
+            try:
+                runner.run(self._live(announce))
+                exit_code = 0
+            finally:
+                # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
+                if self.may_end_process:
+                    self._last_resort.set(LEAVE_S, exit_code)
+                _close(runner)
 
     async def serve(self) -> None:
         """The same within a program that has a loop, and its own way with signals."""
@@ -329,6 +330,16 @@ def _answers(loop: asyncio.AbstractEventLoop) -> bool:
     except RuntimeError:
         return True  # it has ended, which is all that was wanted
     return has_answered.wait(LAST_S)
+
+
+def _close(runner: asyncio.Runner) -> None:
+    """It closes its loop whatever happens, but a thread of its own waits for those of the loop."""
+    try:
+        runner.close()
+    except RuntimeError as error:
+        with suppress(NodeStrained):
+            raise_if_short(error)
+            raise
 
 
 def tls_of(settings: Settings) -> "Tls | None":

@@ -310,6 +310,16 @@ async def block_thread():
     begin()
     await asyncio.to_thread(time.sleep, 600)
 
+async def take_threads():
+    await asyncio.to_thread(len, "")  # a thread for whose end the loop waits
+    threading.stack_size(1 << 47)  # of those that begin from here on: there is room for none
+    begin()
+    await asyncio.sleep(600)
+
+async def take_threads_and_block_loop():
+    threading.stack_size(1 << 47)
+    await block_loop()
+
 def leave_thread():
     threading.Thread(target=time.sleep, args=[600]).start()
     begin()
@@ -351,6 +361,37 @@ def test_one_signal_ends_a_supervisor_although_a_job_blocks_the_loop_of_a_proces
 
 def test_a_process_whose_job_blocks_its_loop_ends_after_its_supervisor_was_killed(folder: Path) -> None:
     with stubborn_worker(folder, "block_loop", "--processes", "1", ROTA_STOP_GRACE_S="0") as supervisor:
+        (process,) = supervisor.banner()["processes"]
+
+        supervisor.process.kill()
+
+        wait_until(lambda: not is_alive(process), "the end of the process")
+
+
+def test_a_node_that_can_start_no_thread_ends_by_a_signal(folder: Path) -> None:
+    with stubborn_worker(folder, "take_threads", ROTA_STOP_GRACE_S="0") as worker:
+        assert worker.stop() == 0
+
+
+@pytest.mark.parametrize(("grace_s", "signals"), [("0", [signal.SIGTERM]), ("600", [signal.SIGTERM, signal.SIGINT])])
+def test_a_node_that_can_start_no_thread_ends_although_a_job_blocks_its_loop(
+    folder: Path, grace_s: str, signals: list[signal.Signals]
+) -> None:
+    with stubborn_worker(folder, "take_threads_and_block_loop", ROTA_STOP_GRACE_S=grace_s) as worker:
+        for number in signals:
+            worker.process.send_signal(number)
+
+        assert worker.wait() == 1
+
+    (job,) = done("jobs", "--json").json
+    assert (job["state"], job["attempt"]) == ("queued", 0)
+
+
+def test_a_process_that_can_start_no_thread_ends_after_its_supervisor_although_a_job_blocks_its_loop(
+    folder: Path,
+) -> None:
+    words = ("--processes", "1")
+    with stubborn_worker(folder, "take_threads_and_block_loop", *words, ROTA_STOP_GRACE_S="0") as supervisor:
         (process,) = supervisor.banner()["processes"]
 
         supervisor.process.kill()
