@@ -35,7 +35,7 @@ def sleepers_with(marker: str) -> list[int]:
 
 def keepers_of(parent: int) -> list[int]:
     """The keepers that this process has started and that are alive."""
-    return [pid for pid in _children_of(parent) if b"\0rota-keeper\0" in _read(pid, "cmdline")]
+    return [pid for pid in children_of(parent) if b"\0rota-keeper\0" in _read(pid, "cmdline")]
 
 
 def keeper_of(parent: int) -> int:
@@ -51,7 +51,8 @@ def keeper_of(parent: int) -> int:
     return found[0]
 
 
-def _children_of(parent: int) -> list[int]:
+def children_of(parent: int) -> list[int]:
+    """Also those that have ended and that nobody has reaped."""
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     facts = {pid: _facts(pid) for pid in pids}
     return [pid for pid, fields in facts.items() if fields and int(fields[1]) == parent]

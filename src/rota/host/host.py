@@ -31,6 +31,7 @@ from rota.host.kafka import advertised
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
+from rota.host.thread_calls import call_in_thread
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
 from rota.store import Store
@@ -275,7 +276,10 @@ class Host:
             most, tls = self.settings.max_connections, tls_of(self.settings)
             await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
-            await asyncio.to_thread(api.close)
+            try:
+                await call_in_thread(api.close)
+            except NodeStrained:
+                api.close()  # it holds up the loop for a while, and no job needs that any more
 
     def _operations(self) -> "list[Operation]":
         from rota.server import routes
@@ -285,7 +289,7 @@ class Host:
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
             try:
-                wait_s = await asyncio.to_thread(duty.run_once, self.engine.clock.now())
+                wait_s = await call_in_thread(duty.run_once, self.engine.clock.now())
             except RotaError as error:
                 _logger.warning("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
                 wait_s = _AFTER_ERROR_S
@@ -296,9 +300,10 @@ class Host:
         queues = [self.engine.definitions.node_type(name).uuid for name in self.node_types]
         while not stopping.is_set():
             await _wait(stopping, _EMPTY_CHECK_S)
-            if await asyncio.to_thread(self.is_empty, *queues):
-                self._stop_nodes()
-                return
+            with suppress(NodeStrained):  # the next look may have a thread
+                if await call_in_thread(self.is_empty, *queues):
+                    self._stop_nodes()
+                    return
 
     def is_empty(self, *queues: str) -> bool:
         """Whether nothing is left to run in some queues, now or later, and nothing follows what ran in them."""

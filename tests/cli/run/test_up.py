@@ -310,8 +310,11 @@ async def block_thread():
     begin()
     await asyncio.to_thread(time.sleep, 600)
 
+async def leave_thread_of_loop():
+    await asyncio.to_thread(len, "")  # the loop waits for the end of its thread
+    await take_threads()
+
 async def take_threads():
-    await asyncio.to_thread(len, "")  # a thread for whose end the loop waits
     threading.stack_size(1 << 47)  # of those that begin from here on: there is room for none
     begin()
     await asyncio.sleep(600)
@@ -327,12 +330,12 @@ def leave_thread():
 """
 
 
-def stubborn_worker(folder: Path, function: str, *words: str, **variables: str) -> RotaProcess:
+def stubborn_worker(folder: Path, function: str, *words: str, verb: str = "worker", **variables: str) -> RotaProcess:
     """A worker whose job will not let it go."""
     done("job-type", "create", "stubborn", "--function", f"stubborn_jobs:{function}")
     done("enqueue", "stubborn")
     (folder / "stubborn_jobs.py").write_text(STUBBORN)
-    worker = RotaProcess(["worker", "--json", *words], folder, **variables)
+    worker = RotaProcess([verb, "--json", *words], folder, **variables)
     worker.until(lambda: (folder / "begun").exists(), "the job to begin")
     return worker
 
@@ -368,9 +371,19 @@ def test_a_process_whose_job_blocks_its_loop_ends_after_its_supervisor_was_kille
         wait_until(lambda: not is_alive(process), "the end of the process")
 
 
-def test_a_node_that_can_start_no_thread_ends_by_a_signal(folder: Path) -> None:
-    with stubborn_worker(folder, "take_threads", ROTA_STOP_GRACE_S="0") as worker:
-        assert worker.stop() == 0
+@pytest.mark.parametrize(
+    ("function", "verb", "words"),
+    [
+        ("take_threads", "worker", []),
+        ("leave_thread_of_loop", "worker", []),
+        ("take_threads", "up", ["--port", "0", "--no-demo"]),
+    ],
+)
+def test_a_node_that_can_start_no_thread_ends_by_a_signal(
+    folder: Path, function: str, verb: str, words: list[str]
+) -> None:
+    with stubborn_worker(folder, function, *words, verb=verb, ROTA_STOP_GRACE_S="0") as node:
+        assert node.stop() == 0
 
 
 @pytest.mark.parametrize(("grace_s", "signals"), [("0", [signal.SIGTERM]), ("600", [signal.SIGTERM, signal.SIGINT])])
