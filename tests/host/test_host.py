@@ -26,7 +26,10 @@ from rota.store import Store
 from rota.testing import Faults
 from rota.testing.faults import away
 from tests.contract.building import NOW, claim_one, finish, succeed
+from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.serving import BASE
+from tests.shortage import no_room_for_threads
 
 EVENT = {"eventType": "SHIPMENT", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "42"}
 
@@ -299,6 +302,38 @@ def test_a_duty_that_failed_is_tried_again_and_ends_nothing(
 
     assert duty.is_over
     assert "duty failed" in caplog.messages
+
+
+def test_a_duty_for_which_there_is_no_thread_is_tried_again_and_ends_nothing(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("rota.host.host._AFTER_ERROR_S", 0.001)
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    duty = Failing(lambda: StoreUnavailable("away"))
+
+    async def scene() -> None:
+        with no_room_for_threads():
+            driving = asyncio.create_task(host._drive(duty, asyncio.Event()))
+            await until(lambda: "duty failed" in caplog.messages, "the duty to find no thread")
+        await driving
+
+    asyncio.run(scene())
+
+    assert duty.is_over
+
+
+def test_a_burst_that_finds_no_thread_to_count_in_goes_on_until_there_is_one(folder: Path, opened: Store) -> None:
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="default"))
+
+    async def scene() -> None:
+        with no_room_for_threads():
+            looking = asyncio.create_task(host._stop_when_empty(asyncio.Event()))
+            await asyncio.wait([looking], timeout=0.3)
+            assert not looking.done()
+        await asyncio.wait_for(looking, DEADLINE_S)
+
+    asyncio.run(scene())
 
 
 def test_a_fault_beside_the_node_ends_it_and_is_told(folder: Path, opened: Store) -> None:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.patience import DEADLINE_S
 
 STANDS_STILL = """
@@ -26,14 +28,37 @@ def take_leave():
     time.sleep(0.3)
     print("left", flush=True)
 
-LastResort().set(0.0, 7, before=take_leave)
-time.sleep(3_600)
+with LastResort() as last_resort:
+    last_resort.set(0.0, 7, before=take_leave)
+    time.sleep(3_600)
+"""
+
+CAN_START_NO_THREAD = """
+import threading, time
+from rota.host.last_resort import LastResort, end_within
+
+threading.Thread(target=time.sleep, args=[3_600]).start()
+with LastResort() as last_resort:
+    threading.stack_size(1 << 47)  # of those that begin from here on: there is room for none
+    %s
+    time.sleep(3_600)
 """
 
 
-def test_time_for_which_the_machine_stood_still_is_not_taken_from_the_leave() -> None:
+def run(code: str) -> tuple[int, str]:
+    """The exit code and what was said."""
     ended = subprocess.run(
-        [sys.executable, "-c", STANDS_STILL], capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
+    return ended.returncode, ended.stdout
 
-    assert (ended.returncode, ended.stdout) == (7, "left\n")
+
+def test_time_for_which_the_machine_stood_still_is_not_taken_from_the_leave() -> None:
+    assert run(STANDS_STILL) == (7, "left\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [("last_resort.set(0.0, 7, before=lambda: print('left'))", "left\n"), ("end_within(0.0, 7)", "")]
+)
+def test_a_process_that_can_start_no_thread_is_ended(end: str, said: str) -> None:
+    assert run(CAN_START_NO_THREAD % end) == (7, said)

@@ -22,6 +22,7 @@ from rota.store import Store
 from rota.testing.faults import Faults, away
 from tests.engine.working import until
 from tests.patience import DEADLINE_S
+from tests.shortage import no_room_for_threads
 
 YAML = """
 sources:
@@ -159,6 +160,25 @@ def test_a_queue_whose_store_or_node_type_is_away_is_served_as_soon_as_it_is_bac
         await life
 
         assert not faults.awaits("put_setting")
+
+    asyncio.run(scene())
+
+
+def test_a_queue_is_served_as_soon_as_there_is_room_for_a_thread(
+    folder: Path, opened: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
+        host.engine.executors.provide("bash", executor)
+        executor.is_short = False
+        with no_room_for_threads():
+            life = asyncio.create_task(side_node(host).run(stopping))
+            await until(lambda: "queue not served yet" in caplog.messages, "the side node to find no thread")
+
+        job, _ = Tasks(host.engine).create("shop", "orders")
+        await until(lambda: host.engine.jobs.find(job.id).state.is_final, "the task to end")
+        stopping.set()
+        await life
 
     asyncio.run(scene())
 

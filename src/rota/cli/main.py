@@ -20,7 +20,7 @@ from rota import __version__
 from rota.cli.lazy_group import LazyGroup, Verb
 from rota.dialects.registry import DIALECTS
 from rota.errors import RotaError
-from rota.host.last_resort import LEAVE_S, LastResort, has_lasting_threads
+from rota.host.last_resort import LEAVE_S, end_within, has_lasting_threads
 from rota.host.terminal import visible
 
 USAGE = 2
@@ -165,5 +165,5 @@ def main() -> None:
         cli.main()
     except SystemExit as end:
         if has_lasting_threads():
-            LastResort().set(LEAVE_S, end.code if isinstance(end.code, int) else 1)
+            end_within(LEAVE_S, end.code if isinstance(end.code, int) else 1)
         raise

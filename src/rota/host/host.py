@@ -21,15 +21,17 @@ from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
-from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
+from rota.errors import InvalidInput, MissingExtra, NodeStrained, RotaError, StoreError
 from rota.host.kafka import advertised
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
+from rota.host.thread_calls import call_in_thread
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
 from rota.store import Store
@@ -122,17 +124,17 @@ class Host:
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
-        runner = asyncio.Runner(loop_factory=loop_factory())
-        exit_code = 1
-        try:
-            runner.run(self._live(announce))
-            exit_code = 0
-        finally:
-            # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
-            if self.may_end_process:
-                self._last_resort.set(LEAVE_S, exit_code)
-            runner.close()
-            self._last_resort.cancel()
+        with self._last_resort, self._alone:
+            runner = asyncio.Runner(loop_factory=loop_factory())
+            exit_code = 1
+            try:
+                runner.run(self._live(announce))
+                exit_code = 0
+            finally:
+                # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
+                if self.may_end_process:
+                    self._last_resort.set(LEAVE_S, exit_code)
+                _close(runner)
 
     async def serve(self) -> None:
         """The same within a program that has a loop, and its own way with signals."""
@@ -274,7 +276,10 @@ class Host:
             most, tls = self.settings.max_connections, tls_of(self.settings)
             await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
-            await asyncio.to_thread(api.close)
+            try:
+                await call_in_thread(api.close)
+            except NodeStrained:
+                api.close()  # it holds up the loop for a while, and no job needs that any more
 
     def _operations(self) -> "list[Operation]":
         from rota.server import routes
@@ -284,7 +289,7 @@ class Host:
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
             try:
-                wait_s = await asyncio.to_thread(duty.run_once, self.engine.clock.now())
+                wait_s = await call_in_thread(duty.run_once, self.engine.clock.now())
             except RotaError as error:
                 _logger.warning("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
                 wait_s = _AFTER_ERROR_S
@@ -295,9 +300,10 @@ class Host:
         queues = [self.engine.definitions.node_type(name).uuid for name in self.node_types]
         while not stopping.is_set():
             await _wait(stopping, _EMPTY_CHECK_S)
-            if await asyncio.to_thread(self.is_empty, *queues):
-                self._stop_nodes()
-                return
+            with suppress(NodeStrained):  # the next look may have a thread
+                if await call_in_thread(self.is_empty, *queues):
+                    self._stop_nodes()
+                    return
 
     def is_empty(self, *queues: str) -> bool:
         """Whether nothing is left to run in some queues, now or later, and nothing follows what ran in them."""
@@ -329,6 +335,16 @@ def _answers(loop: asyncio.AbstractEventLoop) -> bool:
     except RuntimeError:
         return True  # it has ended, which is all that was wanted
     return has_answered.wait(LAST_S)
+
+
+def _close(runner: asyncio.Runner) -> None:
+    """It closes its loop whatever happens, but a thread of its own waits for those of the loop."""
+    try:
+        runner.close()
+    except RuntimeError as error:
+        with suppress(NodeStrained):
+            raise_if_short(error)
+            raise
 
 
 def tls_of(settings: Settings) -> "Tls | None":

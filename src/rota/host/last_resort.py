@@ -11,20 +11,40 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from queue import SimpleQueue
+from typing import NoReturn, Self
 
 LEAVE_S = 3.0
 """How long threads and tasks that jobs left behind may hold the process when all else has ended."""
 _SLICES = 30
+_THREADS = 2
+"""One waits, and when the time has come another one takes leave while it waits for that."""
 LOOK_S = 1.0
 """How often it is asked whether the process still comes to its end by itself."""
 _logger = logging.getLogger("rota.node")
 
 
 class LastResort:
-    """A timer that ends the process."""
+    """A timer that ends the process. Its threads begin before it is needed, when there may be room for none."""
 
     def __init__(self) -> None:
         self._is_cancelled = threading.Event()
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        """For its threads; None lets one end."""
+
+    def __enter__(self) -> Self:
+        self.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+        for _thread in range(_THREADS):
+            self._calls.put(None)
+
+    def begin(self) -> None:
+        """Have all that is needed to end the process. As long as the process lives, unless it is entered instead."""
+        for _ in range(_THREADS):
+            threading.Thread(target=self._serve, name="rota-last-resort", daemon=True).start()
 
     def set(
         self,
@@ -44,13 +64,43 @@ class LastResort:
             wait_s = seconds
             while not is_cancelled.wait(wait_s):
                 if not unless() and not is_cancelled.is_set():
-                    _leave(exit_code, before)
+                    self._leave(exit_code, before)
                 wait_s = LOOK_S
 
-        threading.Thread(target=wait, name="rota-last-resort", daemon=True).start()
+        self._calls.put(wait)
 
     def cancel(self) -> None:
         self._is_cancelled.set()
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+
+    def _leave(self, exit_code: int, before: Callable[[], None]) -> None:
+        _logger.warning("a job's code holds the process, which ends now all the same")
+        has_left = threading.Event()
+
+        def take_leave() -> None:
+            try:
+                before()
+            finally:
+                has_left.set()
+
+        self._calls.put(take_leave)
+        for _ in range(_SLICES):  # so that a time for which the whole process stood still counts once
+            has_left.wait(LEAVE_S / _SLICES)
+        _end_process(exit_code)
+
+
+def end_within(seconds: float, exit_code: int) -> None:
+    """End the process with this code after so long, although its own end waits for threads that may never end. At once
+    if there is no room for what would wait."""
+    last_resort = LastResort()
+    try:
+        last_resort.begin()
+    except RuntimeError:
+        _end_process(exit_code)
+    last_resort.set(seconds, exit_code)
 
 
 def has_lasting_threads() -> bool:
@@ -58,12 +108,7 @@ def has_lasting_threads() -> bool:
     return any(not one.daemon for one in threading.enumerate() if one is not threading.current_thread())
 
 
-def _leave(exit_code: int, before: Callable[[], None]) -> None:
-    _logger.warning("a job's code holds the process, which ends now all the same")
-    taking_leave = threading.Thread(target=before, name="rota-take-leave", daemon=True)
-    taking_leave.start()
-    for _ in range(_SLICES):  # so that a time for which the whole process stood still counts once
-        taking_leave.join(LEAVE_S / _SLICES)
+def _end_process(exit_code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -7,7 +7,8 @@ from msgspec import structs
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
-from rota.errors import NotFound, StoreError
+from rota.errors import NodeStrained, NotFound, StoreError
+from rota.host.thread_calls import call_in_thread
 
 _LOOK_S = 1.0
 _logger = logging.getLogger("rota.node")
@@ -62,8 +63,9 @@ class SideNode:
         said = ""
         while True:
             try:
-                return await asyncio.to_thread(self._main.beside, self._options)
-            except (StoreError, NotFound) as error:  # the store is away, or the node type was deleted just now
+                return await call_in_thread(self._main.beside, self._options)
+            except (StoreError, NotFound, NodeStrained) as error:
+                # The store is away, the node type was deleted just now, or there is no room for a thread.
                 if said != (said := str(error)):
                     _logger.warning("queue not served yet", extra={"node_type": self.node_type, "error": said})
             if await self._is_stopped_soon():

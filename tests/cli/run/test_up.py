@@ -310,6 +310,19 @@ async def block_thread():
     begin()
     await asyncio.to_thread(time.sleep, 600)
 
+async def leave_thread_of_loop():
+    await asyncio.to_thread(len, "")  # the loop waits for the end of its thread
+    await take_threads()
+
+async def take_threads():
+    threading.stack_size(1 << 47)  # of those that begin from here on: there is room for none
+    begin()
+    await asyncio.sleep(600)
+
+async def take_threads_and_block_loop():
+    threading.stack_size(1 << 47)
+    await block_loop()
+
 def leave_thread():
     threading.Thread(target=time.sleep, args=[600]).start()
     begin()
@@ -317,12 +330,12 @@ def leave_thread():
 """
 
 
-def stubborn_worker(folder: Path, function: str, *words: str, **variables: str) -> RotaProcess:
+def stubborn_worker(folder: Path, function: str, *words: str, verb: str = "worker", **variables: str) -> RotaProcess:
     """A worker whose job will not let it go."""
     done("job-type", "create", "stubborn", "--function", f"stubborn_jobs:{function}")
     done("enqueue", "stubborn")
     (folder / "stubborn_jobs.py").write_text(STUBBORN)
-    worker = RotaProcess(["worker", "--json", *words], folder, **variables)
+    worker = RotaProcess([verb, "--json", *words], folder, **variables)
     worker.until(lambda: (folder / "begun").exists(), "the job to begin")
     return worker
 
@@ -351,6 +364,47 @@ def test_one_signal_ends_a_supervisor_although_a_job_blocks_the_loop_of_a_proces
 
 def test_a_process_whose_job_blocks_its_loop_ends_after_its_supervisor_was_killed(folder: Path) -> None:
     with stubborn_worker(folder, "block_loop", "--processes", "1", ROTA_STOP_GRACE_S="0") as supervisor:
+        (process,) = supervisor.banner()["processes"]
+
+        supervisor.process.kill()
+
+        wait_until(lambda: not is_alive(process), "the end of the process")
+
+
+@pytest.mark.parametrize(
+    ("function", "verb", "words"),
+    [
+        ("take_threads", "worker", []),
+        ("leave_thread_of_loop", "worker", []),
+        ("take_threads", "up", ["--port", "0", "--no-demo"]),
+    ],
+)
+def test_a_node_that_can_start_no_thread_ends_by_a_signal(
+    folder: Path, function: str, verb: str, words: list[str]
+) -> None:
+    with stubborn_worker(folder, function, *words, verb=verb, ROTA_STOP_GRACE_S="0") as node:
+        assert node.stop() == 0
+
+
+@pytest.mark.parametrize(("grace_s", "signals"), [("0", [signal.SIGTERM]), ("600", [signal.SIGTERM, signal.SIGINT])])
+def test_a_node_that_can_start_no_thread_ends_although_a_job_blocks_its_loop(
+    folder: Path, grace_s: str, signals: list[signal.Signals]
+) -> None:
+    with stubborn_worker(folder, "take_threads_and_block_loop", ROTA_STOP_GRACE_S=grace_s) as worker:
+        for number in signals:
+            worker.process.send_signal(number)
+
+        assert worker.wait() == 1
+
+    (job,) = done("jobs", "--json").json
+    assert (job["state"], job["attempt"]) == ("queued", 0)
+
+
+def test_a_process_that_can_start_no_thread_ends_after_its_supervisor_although_a_job_blocks_its_loop(
+    folder: Path,
+) -> None:
+    words = ("--processes", "1")
+    with stubborn_worker(folder, "take_threads_and_block_loop", *words, ROTA_STOP_GRACE_S="0") as supervisor:
         (process,) = supervisor.banner()["processes"]
 
         supervisor.process.kill()

@@ -13,7 +13,9 @@ from rota.clock import ManualClock, SystemClock
 from rota.host.supervision.child import ENDED, Child
 from rota.host.supervision.supervisor import Place, Supervisor
 from tests.patience import LONG_DEADLINE_S
+from tests.processes import children_of, is_alive
 from tests.servers import POLL_S, wait_until
+from tests.shortage import no_room_for_threads
 
 READY_TOO_LATE = """
 import signal, socket, sys, time
@@ -230,6 +232,38 @@ def test_a_replacement_that_cannot_be_started_is_tried_again_and_the_old_process
 
     program.come()
     wait_until(lambda: len(program.ready) == 2, "the replacement")
+
+    assert program.stop() == 0
+
+
+def test_a_process_for_whose_threads_there_is_no_room_is_ended_and_tried_until_there_is(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    children = set(children_of(os.getpid()))
+    program = Program(folder)
+    with no_room_for_threads():
+        program.come()
+        wait_until(lambda: "threads" in str([vars(one) for one in caplog.records]), "a lack of threads")
+        wait_until(lambda: set(children_of(os.getpid())) == children, "the end of the process that was started")
+
+    wait_until(lambda: any(is_alive(int(one)) for one in program.ready), "the process that could be started")
+
+    assert program.stop() == 0
+    assert set(children_of(os.getpid())) == children
+
+
+def test_a_replacement_for_whose_threads_there_is_no_room_is_tried_again_and_the_old_process_goes_on(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = Program(folder)
+    program.come()
+    wait_until(lambda: len(program.ready) == 1, "the first process")
+    with no_room_for_threads():
+        program.supervisor.hear(signal.SIGHUP)
+        wait_until(lambda: "the one from before goes on" in caplog.text, "a replacement that could not be started")
+        assert is_alive(int(program.ready[0]))
+
+    wait_until(lambda: not is_alive(int(program.ready[0])), "the end of the old process")
 
     assert program.stop() == 0
 

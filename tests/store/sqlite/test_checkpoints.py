@@ -3,9 +3,8 @@
 import errno
 import fcntl
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,7 @@ from rota.store.sqlite.database import checkpoints
 from rota.store.sqlite.database.database import Database
 from tests.contract.building import claim_one, enqueue, finish, log_batch, new_node, new_queue, spec, succeed
 from tests.engine.working import wait_until
-
-_TOO_LARGE = 1 << 47
-"""Of a stack: there is no room for it in any process."""
-
-
-@contextmanager
-def no_room_for_threads() -> Iterator[None]:
-    before = threading.stack_size(_TOO_LARGE)
-    try:
-        yield
-    finally:
-        threading.stack_size(before)
+from tests.shortage import no_room_for_threads
 
 
 def test_what_is_committed_counts_although_there_is_no_room_for_a_thread_that_syncs_it(tmp_path: Path) -> None:

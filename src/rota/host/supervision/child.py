@@ -7,12 +7,17 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from rota.engine.executors.shortage import raise_if_short
+
 ENDED = b""
 """What a supervisor hears last of a process."""
 
 
 class Child:
-    """A process that was started. `on_word` is called in a thread for each word it says, at last `ENDED`."""
+    """A process that was started. `on_word` is called in a thread for each word it says, at last `ENDED`.
+
+    `OSError` or `NodeStrained` if it could not be, or there is no room for the threads that listen to it.
+    """
 
     def __init__(self, command: Sequence[str], on_word: Callable[["Child", bytes], None]) -> None:
         self._socket, theirs = socket.socketpair()
@@ -26,8 +31,13 @@ class Child:
             self._socket.close()
             raise
         self._listener = threading.Thread(target=self._listen, name="rota-child", daemon=True)
-        self._listener.start()
-        threading.Thread(target=self._wait, name="rota-child-end", daemon=True).start()
+        try:
+            self._listener.start()
+            threading.Thread(target=self._wait, name="rota-child-end", daemon=True).start()
+        except (RuntimeError, MemoryError) as error:
+            self._undo()
+            raise_if_short(error)
+            raise
 
     def _start(self, command: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
         with theirs:
@@ -38,6 +48,16 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+
+    def _undo(self) -> None:
+        """Nobody would hear of it: it is ended before it does anything."""
+        self._process.kill()
+        self._process.wait()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        if self._listener.is_alive():
+            self._listener.join()
+        self._socket.close()
 
     @property
     def pid(self) -> int:

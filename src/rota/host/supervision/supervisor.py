@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 
 from rota.clock import Clock
+from rota.errors import NodeStrained
 from rota.host.signals import heard_signals
 from rota.host.supervision.changes import LOOK_S, FileChanges
 from rota.host.supervision.child import Child
@@ -213,7 +214,7 @@ class Supervisor:
         place.due, place.begun_at = None, self._clock.monotonic()
         try:
             place.child = self._new_child()
-        except OSError as error:
+        except (OSError, NodeStrained) as error:
             extra = {"error": str(error), "again_after_s": self._pause(place)}
             _logger.error("a process could not be started", extra=extra)
 
@@ -223,7 +224,7 @@ class Supervisor:
     def _start_heir(self, place: Place) -> bool:
         try:
             place.heir = self._new_child()
-        except OSError as error:
+        except (OSError, NodeStrained) as error:
             extra = {"error": str(error), "again_after_s": _RENEW_PAUSE_S}
             _logger.error("a new process could not be started; the one from before goes on", extra=extra)
             return False
