@@ -27,6 +27,7 @@ BELOW: dict[str, set[str]] = {
     "engine": {"errors", "clock", "model", "store", "settings"},
     "streaming": {"errors", "clock", "model", "store", "settings", "engine"},
     "shapes": {"errors", "clock", "model", "store", "settings", "engine"},
+    "ending": {"errors", "clock", "model", "store", "settings", "engine"},
 }
 """The layers below all surfaces."""
 SURFACES: dict[str, set[str]] = {

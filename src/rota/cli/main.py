@@ -19,8 +19,8 @@ import click
 from rota import __version__
 from rota.cli.lazy_group import LazyGroup, Verb
 from rota.dialects.registry import DIALECTS
+from rota.ending.last_resort import LEAVE_S, end_within, has_lasting_threads
 from rota.errors import RotaError
-from rota.host.last_resort import LEAVE_S, end_within, has_lasting_threads
 from rota.host.terminal import visible
 
 USAGE = 2

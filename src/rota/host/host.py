@@ -10,27 +10,26 @@ import asyncio
 import logging
 import signal
 import socket
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rota.dialects import registry
+from rota.ending.last_resort import LEAVE_S, LastResort
+from rota.ending.loops import answers, close_runner
+from rota.ending.signals import heard_signals
 from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.executors.shortage import raise_if_short
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, MissingExtra, NodeStrained, RotaError, StoreError
 from rota.host.kafka import advertised
-from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
-from rota.host.signals import heard_signals
 from rota.host.thread_calls import call_in_thread
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
@@ -134,7 +133,7 @@ class Host:
                 # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
                 if self.may_end_process:
                     self._last_resort.set(LEAVE_S, exit_code)
-                _close(runner)
+                close_runner(runner)
 
     async def serve(self) -> None:
         """The same within a program that has a loop, and its own way with signals."""
@@ -199,7 +198,7 @@ class Host:
 
     def _end_after_grace(self, last_resort: LastResort, loop: asyncio.AbstractEventLoop) -> None:
         grace_s = self.settings.stop_grace_s
-        last_resort.set(grace_s, 1, before=self._give_up, unless=lambda: _answers(loop))
+        last_resort.set(grace_s, 1, before=self._give_up, unless=lambda: answers(loop, LAST_S))
 
     def end_alone(self) -> None:
         """From any thread: nobody is left who could send a second signal. As the first one does, also if a job blocks
@@ -325,26 +324,6 @@ class Host:
             return False
         self.engine.outbox.take(queue, self.engine.clock.now())
         return not self.engine.store.read_outbox(queue, limit=1)
-
-
-def _answers(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether a loop does something for another thread, within a time in which only a blocked one does not."""
-    has_answered = threading.Event()
-    try:
-        loop.call_soon_threadsafe(has_answered.set)
-    except RuntimeError:
-        return True  # it has ended, which is all that was wanted
-    return has_answered.wait(LAST_S)
-
-
-def _close(runner: asyncio.Runner) -> None:
-    """It closes its loop whatever happens, but a thread of its own waits for those of the loop."""
-    try:
-        runner.close()
-    except RuntimeError as error:
-        with suppress(NodeStrained):
-            raise_if_short(error)
-            raise
 
 
 def tls_of(settings: Settings) -> "Tls | None":

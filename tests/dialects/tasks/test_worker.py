@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -299,8 +299,9 @@ def test_workers_of_other_tasks_are_not_counted(store_url: str, scheduler: Sched
 
 
 @pytest.mark.stores("sqlite-file")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_program_ends_by_a_signal_when_its_run_has_ended(
-    store_url: str, scheduler: Scheduler, tmp_path: Path
+    store_url: str, scheduler: Scheduler, tmp_path: Path, number: signal.Signals
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(
@@ -316,11 +317,131 @@ def test_a_program_ends_by_a_signal_when_its_run_has_ended(
     child = subprocess.Popen([sys.executable, program, store_url], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     wait_until((tmp_path / "begun").exists, "the run to begin")
 
-    os.kill(child.pid, signal.SIGTERM)
+    os.kill(child.pid, number)
     (tmp_path / "go").touch()
 
     assert child.communicate(timeout=DEADLINE_S)[0] == "over\n"
     assert [task.id for task in scheduler.get_tasks("completed")] == ["a"]
+
+
+STUBBORN = """
+import asyncio, pathlib, sys, time
+from rota import Worker
+from rota.dialects.tasks import worker
+
+async def swallow(task):
+    pathlib.Path("begun").touch()
+    while True:
+        try: await asyncio.sleep(600)
+        except asyncio.CancelledError: pass
+
+async def block_loop(task):
+    pathlib.Path("begun").touch()
+    time.sleep(600)
+
+def block_thread(task):
+    pathlib.Path("begun").touch()
+    time.sleep(600)
+
+_, url, handler, grace_s = sys.argv
+worker._GRACE_S = float(grace_s)
+Worker(url, globals()[handler]).run()
+"""
+
+
+@contextmanager
+def stubborn(folder: Path, url: str, handler: str, grace_s: float) -> Iterator["subprocess.Popen[bytes]"]:
+    """A worker whose handler will not let it go."""
+    child = subprocess.Popen([sys.executable, "-c", STUBBORN, url, handler, str(grace_s)], cwd=folder)
+    try:
+        wait_until((folder / "begun").exists, "the run to begin")
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.stores("sqlite-file")
+@pytest.mark.parametrize("handler", ["swallow", "block_loop", "block_thread"])
+def test_the_second_signal_ends_a_worker_whose_handler_holds_it(
+    store_url: str, scheduler: Scheduler, tmp_path: Path, handler: str
+) -> None:
+    scheduler.add_task({"id": "a"})
+    with stubborn(tmp_path, store_url, handler, grace_s=600) as child:
+        child.send_signal(signal.SIGTERM)
+        child.send_signal(signal.SIGINT)  # two of one kind may arrive as one
+
+        child.wait(DEADLINE_S)
+
+    assert [(task.id, task.attempt) for task in scheduler.get_tasks("enqueued")] == [("a", 1)]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_one_signal_ends_a_worker_whose_handler_blocks_its_loop_when_the_grace_is_over(
+    store_url: str, scheduler: Scheduler, tmp_path: Path
+) -> None:
+    scheduler.add_task({"id": "a"})
+    with stubborn(tmp_path, store_url, "block_loop", grace_s=0) as child:
+        child.send_signal(signal.SIGTERM)
+
+        assert child.wait(DEADLINE_S) == 1
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_worker_that_is_interrupted_leaves_a_run_behind_that_does_not_end(
+    store_url: str, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker_module, "_SLOTS_S", 0.1)
+
+    async def main() -> None:
+        begun, may_end = asyncio.Event(), asyncio.Event()
+
+        async def swallow(task: Task) -> None:
+            begun.set()
+            while not may_end.is_set():
+                with suppress(asyncio.CancelledError):
+                    await may_end.wait()
+
+        worker = Worker(store_url, swallow)
+        serving = asyncio.create_task(worker.serve())
+        await asyncio.wait_for(begun.wait(), DEADLINE_S)
+        worker.stop()
+        worker._interrupt()
+        await asyncio.wait([serving], timeout=DEADLINE_S)
+        is_over = serving.done()
+        may_end.set()
+        await serving
+        assert is_over
+
+    scheduler.add_task({"id": "a"})
+    asyncio.run(main())
+
+    assert "runs that do not end are left behind" in caplog.messages
+    assert [task.id for task in scheduler.get_tasks("enqueued")] == ["a"]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_runs_of_another_backend_may_end_until_they_are_interrupted(store_url: str) -> None:
+    async def main() -> None:
+        begun, backend = asyncio.Event(), ListBackend()
+
+        async def wait_for_ever(task: Task) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        worker = Worker(backend, wait_for_ever)
+        backend.add_task(Task(id="a"))
+        serving = asyncio.create_task(worker.serve())
+        await asyncio.wait_for(begun.wait(), DEADLINE_S)
+        worker.stop()
+        await asyncio.wait([serving], timeout=0.3)
+        assert not serving.done()
+
+        worker._interrupt()
+
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    asyncio.run(main())
 
 
 @pytest.mark.stores("sqlite-file")

@@ -1,6 +1,9 @@
 """The worker: waits for tasks, calls the handler with each, and says how it ended.
 
 Worker("sqlite:///rota.db", handler, concurrency=4).run()
+
+It ends as a node does: the first signal lets runs under way end, the second one interrupts them, and what a handler
+holds then ends with the process.
 """
 
 import asyncio
@@ -9,20 +12,32 @@ import logging
 import signal
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from typing import Any
 
 from rota.dialects.tasks.backends.backend import Backend
 from rota.dialects.tasks.backends.store_backend import StoreBackend
 from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.names import names_of
+from rota.ending.last_resort import LEAVE_S, LastResort
+from rota.ending.loops import answers, close_runner
+from rota.ending.signals import heard_signals
+from rota.engine.executors.threads import Threads
+from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
 from rota.model.node import MAX_THREADS
 
 Handler = Callable[[Task], object] | Callable[[Task], Awaitable[object]]
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+_GRACE_S = NodeOptions().stop_grace_s
+_LAST_S = ABANDON_S + 1.0
+"""When the process begins to end at the latest after the second signal; so long after the grace a loop that does not
+answer never will."""
+_SLOTS_S = 5.0
+"""How long slots may take to end when nobody waits for their runs any more."""
 _logger = logging.getLogger("rota.tasks")
 
 
@@ -47,15 +62,28 @@ class Worker:
         """Nothing more is given out. Rota's own node still gives out something after it was asked to stop."""
         self._stop_asked = threading.Event()
         self._idle: set[asyncio.Task[None]] = set()
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: Threads | None = None
+        self._at_once = asyncio.Event()
+        self._signals = 0
+        self._last_resort = LastResort()
         self.runs = 0
         """Runs that succeeded here."""
         self.errors = 0
         """Runs that failed here."""
 
     def run(self) -> None:
-        """Work until `stop`, TERM or INT; runs under way may end."""
-        asyncio.run(self._serve_until_signal())
+        """Work until `stop`, TERM, INT or HUP; runs under way may end. A second signal interrupts them, and ends the
+        process should a handler not let it go."""
+        self._signals = 0
+        with self._last_resort:
+            runner = asyncio.Runner()
+            try:
+                runner.run(self._serve_until_signal())
+            finally:
+                # A loop waits until every task has ended, and some of a handler's never do.
+                if self._signals:
+                    self._last_resort.set(LEAVE_S, 1)
+                close_runner(runner)
 
     def stop(self) -> None:
         """From any thread: take nothing more, let runs under way end, and end."""
@@ -78,37 +106,68 @@ class Worker:
             self._over.set()
             for slot in self._idle:
                 slot.cancel()
-            await asyncio.gather(*slots, return_exceptions=True)
+            await self._end_slots(slots)
             self._end()
 
+    async def _end_slots(self, slots: list[asyncio.Task[None]]) -> None:
+        """A node has waited for runs as long as it may. Those of another backend may end until they are interrupted."""
+        if self._own is None:
+            hurrying = asyncio.create_task(self._at_once.wait())
+            ending = asyncio.gather(*slots, return_exceptions=True)
+            either: set[asyncio.Future[Any]] = {hurrying, ending}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            hurrying.cancel()
+            ending.cancel()
+        _, left = await asyncio.wait(slots, timeout=_SLOTS_S)
+        for slot in left:
+            slot.cancel()
+        if left:
+            _logger.warning("runs that do not end are left behind", extra={"runs": len(left)})
+
     def _begin(self) -> None:
-        self._stopping, self._over = asyncio.Event(), asyncio.Event()
+        self._stopping, self._over, self._at_once = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
         if self._stop_asked.is_set():
             self._stopping.set()
         if self._own is not None:
             self._own.begin(can_stop_runs=self._is_async)
         if not self._is_async:
-            self._threads = ThreadPoolExecutor(self.concurrency, thread_name_prefix="rota-task")
+            self._threads = Threads()  # those that never end do not hold the program
 
     def _end(self) -> None:
         self._loop = None
         self._stop_asked.clear()
         if self._threads is not None:
-            self._threads.shutdown(wait=False)
+            self._threads.close()
         if self._own is not None:
             self._own.close()
 
     async def _serve_until_signal(self) -> None:
         loop = asyncio.get_running_loop()
-        numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
-        for number in numbers:
-            loop.add_signal_handler(number, self.stop)
-        try:
+        with heard_signals(lambda number: self._on_signal(number, loop)):
             await self.serve()
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
+
+    def _on_signal(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Called in a thread."""
+        if number == signal.SIGHUP and self._signals:
+            return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
+        self._signals += 1
+        if self._signals == 1:
+            self._last_resort.set(_GRACE_S, 1, before=self._give_up, unless=lambda: answers(loop, _LAST_S))
+        elif self._signals == 2:
+            self._last_resort.set(_LAST_S, 1, before=self._give_up)
+            with suppress(RuntimeError):  # it has ended meanwhile
+                loop.call_soon_threadsafe(self._interrupt)
+        self.stop()
+
+    def _interrupt(self) -> None:
+        self._at_once.set()
+        if self._own is not None:
+            self._own.interrupt()
+
+    def _give_up(self) -> None:
+        if self._own is not None:
+            self._own.give_up()
 
     # -- one slot --------------------------------------------------------------------------------------------------
 
@@ -165,8 +224,8 @@ class Worker:
             raise _exited(error) from None  # it would end the loop, and the worker with it
 
     async def _call_in_thread(self, task: Task) -> object:
-        loop, context = asyncio.get_running_loop(), copy_context()
-        return await loop.run_in_executor(self._threads, context.run, _handle, self.handler, task)
+        assert self._threads is not None
+        return await self._threads.call(copy_context().run, _handle, self.handler, task)
 
 
 def _handle(handler: Callable[[Task], object], task: Task) -> object:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 
 from rota.clock import Clock
+from rota.ending.signals import heard_signals
 from rota.errors import NodeStrained
-from rota.host.signals import heard_signals
 from rota.host.supervision.changes import LOOK_S, FileChanges
 from rota.host.supervision.child import Child
 from rota.host.supervision.line import LEAVING, READY

@@ -54,6 +54,7 @@ class StoreBackend:
         self._given: asyncio.Queue[Task] = asyncio.Queue()
         self._can_stop_runs = True
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._node: Node | None = None
         self._removing: set[asyncio.Future[None]] = set()
         self._asked: set[asyncio.Task[object]] = set()
         """Calls to the store that are under way in threads. Each may open it, so all end before it is closed."""
@@ -130,13 +131,25 @@ class StoreBackend:
             opening.cancel()
             await self._end_calls()
 
+    def interrupt(self) -> None:
+        """Stop the runs under way now: they go back, and no attempt is counted."""
+        if self._node is not None:
+            self._node.request_stop(at_once=True)
+
+    def give_up(self) -> None:
+        """Leave the store, from any thread: the loop does not answer, and the process is to end."""
+        if self._node is not None:
+            self._node.give_up()
+
     async def _live(self, node: Node, asking: "asyncio.Task[Literal[True]]") -> None:
+        self._node = node
         living = asyncio.create_task(node.run())
         try:
             await asyncio.wait({living, asking}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             node.request_stop()
             await living
+            self._node = None
             if self._removing:
                 await asyncio.wait(self._removing, timeout=_LAST_S)
 

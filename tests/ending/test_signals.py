@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from rota.host.signals import heard_signals
+from rota.ending.signals import heard_signals
 from tests.patience import DEADLINE_S
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

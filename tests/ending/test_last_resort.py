@@ -9,7 +9,7 @@ from tests.patience import DEADLINE_S
 
 STANDS_STILL = """
 import os, signal, sys, time
-from rota.host.last_resort import LEAVE_S, LastResort
+from rota.ending.last_resort import LEAVE_S, LastResort
 
 leaver = os.getpid()
 stands, tells = os.pipe()
@@ -35,7 +35,7 @@ with LastResort() as last_resort:
 
 CAN_START_NO_THREAD = """
 import threading, time
-from rota.host.last_resort import LastResort, end_within
+from rota.ending.last_resort import LastResort, end_within
 
 threading.Thread(target=time.sleep, args=[3_600]).start()
 with LastResort() as last_resort:
