@@ -4,7 +4,7 @@ attempts from new ones."""
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -174,8 +174,16 @@ class Unrecorded:
             self.watch.look(can_write=False)
 
 
-def test_a_node_that_renews_judges_others_although_its_record_cannot_be_written(store: Store) -> None:
-    unrecorded = Unrecorded(store)
+@pytest.fixture
+def unrecorded(store: Store) -> Iterator[Unrecorded]:
+    node = Unrecorded(store)
+    yield node
+    node.heart.stop()
+
+
+def test_a_node_that_renews_judges_others_although_its_record_cannot_be_written(
+    store: Store, unrecorded: Unrecorded
+) -> None:
     enqueue(store, spec(unrecorded.queue))
     held = claim_one(store, unrecorded.queue)
 
@@ -186,9 +194,9 @@ def test_a_node_that_renews_judges_others_although_its_record_cannot_be_written(
     assert state_of(store, held.spec.id) is JobState.QUEUED
 
 
-def test_nobody_is_judged_by_records_that_cannot_be_written(store: Store) -> None:
+def test_nobody_is_judged_by_records_that_cannot_be_written(store: Store, unrecorded: Unrecorded) -> None:
     """Neither is the job of who renews taken, nor the record forgotten of who could not write it either."""
-    unrecorded, node = Unrecorded(store), new_node()
+    node = new_node()
     enqueue(store, spec(unrecorded.queue))
     held = claim_one(store, unrecorded.queue, node=node)
     beat(store, NodeRecord(uuid=node, node_type=unrecorded.queue, last_ping=0))

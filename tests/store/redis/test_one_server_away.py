@@ -144,4 +144,4 @@ def test_only_a_schedule_that_is_on_its_way_to_a_server_that_is_away_waits_for_i
         stays = put(store, schedule(queue))
         lost.kill9()
 
-        assert claim_due(store, queue, store.now()) == [stays.schedule.uuid]
+        assert claim_due(store, queue, store.now(queue=queue)) == [stays.schedule.uuid]
