@@ -60,6 +60,7 @@ _TESTS = {
     "engine/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
     "engine/worker": "tests/engine/worker tests/engine/faults tests/engine/node/test_node.py"
     f" tests/engine/observation/test_happenings.py {_ONE_STORE}",
+    "ending": f"tests/ending tests/host tests/dialects/tasks {_ONE_STORE}",
     "errors.py": f"tests/cli/test_errors.py tests/server/routes {_ONE_STORE}",
     "host": "tests/host tests/cli/run tests/cli/test_show.py tests/system/test_start.py tests/streaming/test_up.py"
     f" {_ONE_STORE}",
