@@ -29,7 +29,7 @@ from tests.contract.building import NOW, claim_one, finish, succeed
 from tests.engine.working import until
 from tests.patience import DEADLINE_S
 from tests.server.serving import BASE
-from tests.shortage import no_room_for_threads
+from tests.shortage import no_threads
 
 EVENT = {"eventType": "SHIPMENT", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "42"}
 
@@ -312,7 +312,7 @@ def test_a_duty_for_which_there_is_no_thread_is_tried_again_and_ends_nothing(
     duty = Failing(lambda: StoreUnavailable("away"))
 
     async def scene() -> None:
-        with no_room_for_threads():
+        with no_threads():
             driving = asyncio.create_task(host._drive(duty, asyncio.Event()))
             await until(lambda: "duty failed" in caplog.messages, "the duty to find no thread")
         await driving
@@ -327,7 +327,7 @@ def test_a_burst_that_finds_no_thread_to_count_in_goes_on_until_there_is_one(fol
     host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="default"))
 
     async def scene() -> None:
-        with no_room_for_threads():
+        with no_threads():
             looking = asyncio.create_task(host._stop_when_empty(asyncio.Event()))
             await asyncio.wait([looking], timeout=0.3)
             assert not looking.done()

@@ -22,7 +22,7 @@ from rota.store import Store
 from rota.testing.faults import Faults, away
 from tests.engine.working import until
 from tests.patience import DEADLINE_S
-from tests.shortage import no_room_for_threads
+from tests.shortage import no_threads
 
 YAML = """
 sources:
@@ -171,7 +171,7 @@ def test_a_queue_is_served_as_soon_as_there_is_room_for_a_thread(
         host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
         host.engine.executors.provide("bash", executor)
         executor.is_short = False
-        with no_room_for_threads():
+        with no_threads():
             life = asyncio.create_task(side_node(host).run(stopping))
             await until(lambda: "queue not served yet" in caplog.messages, "the side node to find no thread")
 

@@ -10,7 +10,7 @@ import pytest
 from rota import Scheduler, Task
 from rota.dialects.tasks.scheduler import StoredTask
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from tests.engine.executors.hearing import no_threads
+from tests.shortage import no_threads
 
 pytestmark = pytest.mark.stores("sqlite-file")  # the same code for all
 

@@ -2,10 +2,7 @@
 
 import asyncio
 import os
-import resource
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from rota.engine.executors.process.child import Child, start_child
@@ -63,28 +60,3 @@ def _target(link: Path) -> str:
         return str(link.readlink())
     except OSError:
         return "gone, or not told"
-
-
-@contextmanager
-def no_descriptors(*, but: int = 0) -> Iterator[None]:
-    """Nothing more can be opened in this process, also if something is closed; or only so many at a time."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = [os.dup(0) for _ in range(but + 1)]
-    for number in free:
-        os.close(number)
-    limit = free[-1] if but else 3  # the three that every process has stay open
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-@contextmanager
-def no_threads() -> Iterator[None]:
-    """No thread can be started: each would need more memory than there are addresses."""
-    before = threading.stack_size(1 << 46)
-    try:
-        yield
-    finally:
-        threading.stack_size(before)

@@ -19,10 +19,11 @@ from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
 from rota.model.runs.outcome import OutcomeKind
-from tests.engine.executors.hearing import Descriptors, no_descriptors, no_threads
+from tests.engine.executors.hearing import Descriptors
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.python.python_runs import JOBS
 from tests.engine.executors.runs import LoggedRun, make_run
+from tests.shortage import no_descriptors, no_threads
 
 
 async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:

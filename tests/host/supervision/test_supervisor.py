@@ -15,7 +15,7 @@ from rota.host.supervision.supervisor import Place, Supervisor
 from tests.patience import LONG_DEADLINE_S
 from tests.processes import children_of, is_alive
 from tests.servers import POLL_S, wait_until
-from tests.shortage import no_room_for_threads
+from tests.shortage import no_threads
 
 READY_TOO_LATE = """
 import signal, socket, sys, time
@@ -241,7 +241,7 @@ def test_a_process_for_whose_threads_there_is_no_room_is_ended_and_tried_until_t
 ) -> None:
     children = set(children_of(os.getpid()))
     program = Program(folder)
-    with no_room_for_threads():
+    with no_threads():
         program.come()
         wait_until(lambda: "threads" in str([vars(one) for one in caplog.records]), "a lack of threads")
         wait_until(lambda: set(children_of(os.getpid())) == children, "the end of the process that was started")
@@ -258,7 +258,7 @@ def test_a_replacement_for_whose_threads_there_is_no_room_is_tried_again_and_the
     program = Program(folder)
     program.come()
     wait_until(lambda: len(program.ready) == 1, "the first process")
-    with no_room_for_threads():
+    with no_threads():
         program.supervisor.hear(signal.SIGHUP)
         wait_until(lambda: "the one from before goes on" in caplog.text, "a replacement that could not be started")
         assert is_alive(int(program.ready[0]))

@@ -16,12 +16,12 @@ from rota.store.sqlite.database import checkpoints
 from rota.store.sqlite.database.database import Database
 from tests.contract.building import claim_one, enqueue, finish, log_batch, new_node, new_queue, spec, succeed
 from tests.engine.working import wait_until
-from tests.shortage import no_room_for_threads
+from tests.shortage import no_threads
 
 
 def test_what_is_committed_counts_although_there_is_no_room_for_a_thread_that_syncs_it(tmp_path: Path) -> None:
     with closing(open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")) as store:
-        with no_room_for_threads():
+        with no_threads():
             assert store.put_setting("first", "1") == "1"
 
         assert store.get_setting("first") == "1"
@@ -33,7 +33,7 @@ def test_the_log_is_brought_into_the_file_once_there_is_room_for_a_thread_again(
     monkeypatch.setattr(checkpoints, "EVERY_CHANGES", 1)
     file = tmp_path / "rota.db"
     with closing(open_store(f"sqlite:///{file}")) as store:
-        with no_room_for_threads():
+        with no_threads():
             store.put_setting("first", "a value of the first commit")
         assert b"a value of the first commit" not in file.read_bytes()
 
@@ -212,7 +212,7 @@ def test_syncs_of_sqlite_reach_the_drive_too(tmp_path: Path, synchronous: str) -
 
 def test_what_no_thread_could_sync_is_synced_at_the_end(tmp_path: Path, syncs: Syncs) -> None:
     store = open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")
-    with no_room_for_threads():
+    with no_threads():
         store.put_setting("first", "1")
 
     syncs.fail = True

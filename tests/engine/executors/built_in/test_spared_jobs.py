@@ -18,11 +18,11 @@ from rota.model.runs.outcome import OutcomeKind
 from rota.store import Store, open_store
 from rota.testing import Faults
 from tests.engine.events.installation import EventsInstallation, needs
-from tests.engine.executors.hearing import no_threads
 from tests.engine.executors.runs import LoggedRun, make_run
 from tests.engine.working import until, working
 from tests.installation import Installation
 from tests.servers import RedisServer, raw_command
+from tests.shortage import no_threads
 
 Make = Callable[[EventsInstallation], tuple[Executor, LoggedRun, str]]
 

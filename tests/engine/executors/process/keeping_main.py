@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.process.spawn import spawn
-from tests.engine.executors.hearing import no_threads
 from tests.processes import children_of, keeper_of, keepers_of
 from tests.servers import wait_until
+from tests.shortage import no_threads
 
 
 def start_sleep(group: KeptGroup) -> int:

@@ -11,9 +11,10 @@ import pytest
 
 from rota.engine.executors.process.child import run_child, start_child
 from tests.engine.executors.foreign import AS_ANOTHER, await_exec, needs_root, no_right_to_kill
-from tests.engine.executors.hearing import Descriptors, Heard, bash, no_descriptors, start
+from tests.engine.executors.hearing import Descriptors, Heard, bash, start
 from tests.engine.executors.runs import await_death
 from tests.patience import DEADLINE_S
+from tests.shortage import no_descriptors
 
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the test awaits foreign processes by pidfd")
 

@@ -7,9 +7,9 @@ import pytest
 
 from rota.engine.executors.process.process_group import has_living_member, unkillable_members
 from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
-from tests.engine.executors.hearing import no_descriptors
 from tests.processes import is_alive
 from tests.servers import wait_until
+from tests.shortage import no_descriptors
 
 
 def test_a_group_lives_as_long_as_one_of_its_processes_but_not_in_its_zombies() -> None:
