@@ -282,6 +282,8 @@ class RedisCluster:
         raw_command(replica.port, "CLUSTER", "REPLICATE", name)
         wait_until(lambda: replica.info("replication").get("master_link_status") == "up", "the replica to follow")
         wait_until(lambda: all(_follows(replica, name, server) for server in self.servers), "all to know the replica")
+        # Until it has heard of them all, by a primary that is gone soon, it cannot tell who has the other slots.
+        wait_until(lambda: self._is_known_to(replica), "the replica to know all")
         primary.kill9()
         raw_command(replica.port, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_until(lambda: replica.info("replication")["role"] == "master", "the replica to take over")
@@ -302,6 +304,11 @@ class RedisCluster:
         first, *others = self.servers
         for server in others:
             raw_command(first.port, "CLUSTER", "MEET", HOST, server.port)
+
+    def _is_known_to(self, replica: RedisServer) -> bool:
+        """Whether a replica knows all slots, and whose they are."""
+        fact = _facts(raw_command(replica.port, "CLUSTER", "INFO"))
+        return fact["cluster_state"] == "ok" and fact["cluster_size"] == str(len(self.servers))
 
     def _is_ready(self) -> bool:
         size = str(len(self.servers))
