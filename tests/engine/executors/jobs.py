@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import resource
+import signal
 import sys
 import threading
 import uuid
@@ -255,6 +256,13 @@ def pid_then_sleep(path: str) -> None:
         threading.Event().wait()
     finally:
         Path(path).write_text("cleaned up")
+
+
+def sleep_while_a_thread_takes_the_signal(path: str) -> None:
+    """As it is when a signal comes just before a function begins to wait: nothing interrupts what it waits for."""
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    pid_then_sleep(path)
 
 
 async def pid_then_sleep_async(path: str) -> None:

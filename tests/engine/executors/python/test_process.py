@@ -11,6 +11,7 @@ from rota.engine.executors.python.python import PythonExecutor
 from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.runs import JOB_ID, LoggedRun, await_death, cancel, errors_of, make_run, run_until
+from tests.patience import DEADLINE_S
 
 
 def run_of(function: str, **arguments: object) -> LoggedRun:
@@ -79,11 +80,14 @@ def test_nonsense_in_the_result_pipe_does_no_harm(runner: asyncio.Runner) -> Non
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="the test awaits a foreign process by pidfd")
-def test_a_cancelled_process_may_clean_up_and_is_gone(runner: asyncio.Runner, tmp_path: Path) -> None:
+@pytest.mark.parametrize("function", ["pid_then_sleep", "sleep_while_a_thread_takes_the_signal"])
+def test_a_cancelled_process_may_clean_up_and_is_gone(runner: asyncio.Runner, tmp_path: Path, function: str) -> None:
     path = tmp_path / "clean"
 
     async def scenario() -> None:
-        task, pid = await run_until(PythonExecutor(), run_of("pid_then_sleep", path=str(path)), "pid")
+        run = run_of(function, path=str(path))
+        run.stop_grace_s = DEADLINE_S
+        task, pid = await run_until(PythonExecutor(), run, "pid")
         await cancel(task)
         await_death(int(pid))
 

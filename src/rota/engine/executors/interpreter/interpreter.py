@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from rota.engine.executors.executor import ExecutorOptions, Run
-from rota.engine.executors.interpreter.messages import MessageReader, Request
+from rota.engine.executors.interpreter.messages import REMINDER, MessageReader, Request
 from rota.engine.executors.output import LineLog, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, job_variables
@@ -51,6 +51,7 @@ class Interpreter:
         """
         streams = LineLog(self._log, "info"), LineLog(self._log, "error")
         child = self._start(streams)
+        child.reminder = REMINDER
         self._run.signal = child.signal
         try:
             self.exit_code = await run_child(child, lambda: self._run.stop_grace_s)

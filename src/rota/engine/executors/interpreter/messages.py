@@ -1,5 +1,7 @@
 """What is said between a node and a Python process that it has run a job: JSON lines, never pickle."""
 
+import signal
+
 import msgspec
 from msgspec import Struct
 
@@ -12,6 +14,8 @@ from rota.model.runs.outcome import Outcome
 
 MAX_LINE = 4 * MAX_RESULT_BYTES
 """More than any message of ours; a longer line is not from us."""
+REMINDER = signal.SIGURG
+"""Node to child that is to end, to interrupt what it waits for. Programs that do not handle it do not notice it."""
 
 
 class Request(Struct, frozen=True):

@@ -31,6 +31,8 @@ DRAIN_S = 0.2
 """How long output is still read after the process ended while a background grandchild holds the pipe open."""
 GROUP_POLL_S = 0.02
 """How often a stopped group without its leader is looked at; nothing tells when the last member ends."""
+REMIND_S = 1.0
+"""How often a process that is to end is reminded of it, if it can be."""
 
 
 class Child:
@@ -49,6 +51,7 @@ class Child:
         "_watch",
         "exit_code",
         "pid",
+        "reminder",
         "survivors",
         "was_signalled",
     )
@@ -59,6 +62,9 @@ class Child:
         """Minus the signal's number when a signal ended it. None while it runs."""
         self.survivors: tuple[str, ...] = ()
         """What a stop could not kill and left behind: numbers and names."""
+        self.reminder = 0
+        """A signal that does nothing but interrupt what the process waits for. Python runs a handler only between two
+        steps: one that was called for just before a long wait runs when the next signal comes."""
         self.was_signalled = False
         """Whether somebody else than the loop sent it a signal while it ran: its exit code is not its own."""
         self._loop = asyncio.get_running_loop()
@@ -96,11 +102,19 @@ class Child:
         kill_timer = self._loop.call_later(grace_s, self._kill)
         if self._has_exited:
             self._await_group()
+        elif self.reminder:
+            self._loop.call_later(REMIND_S, self._remind)
         try:
             await self._wait_until_over()
         finally:
             kill_timer.cancel()
         return self.exit_code
+
+    def _remind(self) -> None:
+        """The process itself, and not its group: what it has started knows nothing of reminders."""
+        if not self.has_ended():
+            os.kill(self.pid, self.reminder)
+            self._loop.call_later(REMIND_S, self._remind)
 
     def signal(self, number: int) -> None:
         """Send a signal to the whole group, from any thread, as long as its leader is not reaped."""

@@ -1,6 +1,7 @@
 """The child process of a Python job with `process: true`: reads the call, makes it, writes the outcome.
 
-SIGTERM raises `SystemExit` in the function, so that its `finally` blocks run within the grace of a stop.
+SIGTERM raises `SystemExit` in the function, so that its `finally` blocks run within the grace of a stop. If it comes
+just as the function begins to wait for something, Python learns of it with the next signal only, which is a reminder.
 """
 
 import inspect
@@ -11,7 +12,7 @@ from typing import NoReturn
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.interpreter.interpreter_child import open_call, run_of
-from rota.engine.executors.interpreter.messages import Message
+from rota.engine.executors.interpreter.messages import REMINDER, Message
 from rota.engine.executors.process.limits import may_run_short
 from rota.engine.executors.python.function import Function, find_function, outcome_of_error, outcome_of_value
 from rota.engine.executors.python.job_context import context_for, copy_logging_to_jobs, drive
@@ -22,6 +23,7 @@ from rota.model.runs.outcome import Outcome
 def main() -> None:
     """The whole life of the process."""
     signal.signal(signal.SIGTERM, _stop)
+    signal.signal(REMINDER, _do_nothing)
     request, pipe = open_call()
     try:
         outcome = _run(run_of(request, pipe))
@@ -64,3 +66,7 @@ def _await(coroutine: Coroutine[object, object, object], context: Context) -> ob
 
 def _stop(number: int, _frame: object) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """There has to be a handler, or the signal would interrupt nothing."""
