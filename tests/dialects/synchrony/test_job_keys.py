@@ -94,6 +94,21 @@ def test_an_end_that_is_told_late_is_shown_too(window: Window) -> None:
     assert window.show()[1] == {first, late}
 
 
+def test_an_end_that_is_told_long_after_it_is_shown_too(window: Window) -> None:
+    """Its node was cut off; another job, which ended after it, was told of before it."""
+    window.start()
+    claim = claim_one(window.store, QUEUE, now=window.now)
+    late = succeed(claim, window.now)
+    assert window.show() == ({claim.spec.id}, set())
+    window.speaker.clock.advance(10_000)
+    first = window.end()
+    window.show()
+
+    finish(window.store, late, now=window.now)
+
+    assert window.show() == (set(), {first, claim.spec.id})
+
+
 def test_a_round_that_was_cut_off_is_made_up_for(window: Window) -> None:
     ended = {window.end()}
     window.faults.before("ask", *[lambda: None] * 2, be_away)  # what was running is read; what was shown is read

@@ -78,6 +78,27 @@ def test_a_task_that_ended_while_nobody_kept_the_keys_is_shown_as_completed_once
     assert seen.exists("task:a", "queue", "tasks:ids", "tasks:active") == 0
 
 
+def test_a_task_whose_end_was_told_late_is_shown_as_it_ended(seen: Seen) -> None:
+    """Its node was cut off; another run, which ended after it, was told of before it."""
+    for id in ("good", "bad"):
+        seen.add(id, delay=0, maxTries=1)
+    good, bad = seen.claim(2)
+    late = [seen.settle(good)[1], seen.settle(bad, error="no")[1]]
+    seen.look()
+    assert seen.listed("tasks:active") == ["good", "bad"]
+    seen.clock.advance(10_000)
+    seen.add("another", delay=0)
+    seen.run()
+    seen.look()
+
+    seen.store.finish_jobs(seen.tasks.queue(), late, now=seen.clock.now())
+    seen.tasks.remove_completed(["good"])
+    seen.look()
+
+    assert [msgspec.json.decode(one)["id"] for one in seen.listed("tasks:completed")] == ["another", "good"]
+    assert (seen.listed("tasks:failed"), seen.listed("tasks:active")) == (["bad"], [])
+
+
 def test_a_task_that_was_removed_without_being_hidden_is_shown_no_more_after_two_looks(seen: Seen) -> None:
     for id in ("gone", "stays"):
         seen.add(id, delay=60_000)
