@@ -13,6 +13,7 @@ from rota.dialects.tasks.redis.inlet import PATIENCE_MS
 from rota.dialects.tasks.redis.keeper import KeptKeys, KeyKeeper, TaskKeys
 from rota.dialects.tasks.redis.mirror import MOST_COMPLETED
 from rota.engine.node.dialect import DialectContext
+from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from tests.dialects.tasks.installation import TasksInstallation
@@ -97,6 +98,20 @@ def test_a_task_whose_end_was_told_late_is_shown_as_it_ended(seen: Seen) -> None
 
     assert [msgspec.json.decode(one)["id"] for one in seen.listed("tasks:completed")] == ["another", "good"]
     assert (seen.listed("tasks:failed"), seen.listed("tasks:active")) == (["bad"], [])
+
+
+def test_runs_are_shown_as_they_ended_when_a_clock_that_was_ahead_is_right_again(seen: Seen) -> None:
+    seen.clock.advance(DAY_MS)
+    seen.add("before", delay=0)
+    seen.run()
+    seen.look()
+
+    seen.clock.set(seen.clock.now() - DAY_MS)
+    seen.add("after", delay=0)
+    seen.run()
+    seen.look()
+
+    assert [msgspec.json.decode(one)["id"] for one in seen.listed("tasks:completed")] == ["before", "after"]
 
 
 def test_a_task_that_was_removed_without_being_hidden_is_shown_no_more_after_two_looks(seen: Seen) -> None:

@@ -44,7 +44,7 @@ class JobKeys:
                 queue = node_type.uuid
                 running, finished = keys.jobs_in_progress(queue), keys.jobs_finished(queue)
                 gone = self._skip_refused.do(running, partial(self._show_running, queue)) or set()
-                self._skip_refused.do(finished, partial(self._show_finished, queue, gone))
+                self._skip_refused.do(finished, partial(self._show_finished, queue, gone, now))
                 # Only now, so that whoever takes over from a node that died here knows of them too.
                 self._skip_refused.do(running, partial(self._hide_running, queue, gone))
                 self._skip_refused.do(finished, partial(self._sweep, queue))
@@ -74,10 +74,11 @@ class JobKeys:
             if cursor is None:
                 return found
 
-    def _show_finished(self, queue: str, gone: set[str]) -> None:
+    def _show_finished(self, queue: str, gone: set[str], now: int) -> None:
         """Those that ended since the last round, latest first. Of a long absence only the latest are made up for, and
         those that were shown as running: a node that was cut off told of their ends long after them."""
-        shown_until = int(self._access.ask("hget", keys.SHOWN_UNTIL, queue) or 0)
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        shown_until = min(int(self._access.ask("hget", keys.SHOWN_UNTIL, queue) or 0), now)
         latest, late = shown_until, set(gone)
         for jobs in self._ended_after(queue, shown_until - _LOOK_BACK_MS):
             self._show_ended(queue, jobs)
@@ -85,7 +86,7 @@ class JobKeys:
         found = self._store.find_jobs(sorted(late)) if late else []
         self._show_ended(queue, [job for job in found if job is not None and job.state.is_final])
         if latest > shown_until:
-            self._access.ask("hset", keys.SHOWN_UNTIL, queue, latest)
+            self._access.ask("hset", keys.SHOWN_UNTIL, queue, min(latest, now))
 
     def _show_ended(self, queue: str, jobs: list[Job]) -> None:
         if jobs:

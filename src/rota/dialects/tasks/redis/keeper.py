@@ -91,7 +91,7 @@ class KeptKeys:
         """Those that are shown and were not there when the sweep last came by."""
 
     def bring_up_to_date(self, expired: list[str], now: int) -> None:
-        live, (ended, until) = self._live(), self._ended()
+        live, (ended, until) = self._live(), self._ended(now)
         jobs = live + self._told_late({job.id for job in live + ended}) + ended
         seen = {job.id: (job.state, job.token, job.available_at, job.available_at <= now) for job in jobs}
         self._show([job for job in jobs if self._seen.get(job.id) != seen[job.id]])
@@ -128,12 +128,13 @@ class KeptKeys:
         jobs = self._store.find_jobs(gone) if gone else []
         return [job for job in jobs if job is not None]
 
-    def _ended(self) -> tuple[list[Job], int]:
+    def _ended(self, now: int) -> tuple[list[Job], int]:
         """Those that ended since the last round, oldest first, and when the latest of all did."""
-        until = int(self._access.ask("get", self.mirror.keys.shown_until) or 0)
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        until = min(int(self._access.ask("get", self.mirror.keys.shown_until) or 0), now)
         query = JobQuery(queue=self._tasks.queue(), states=FINAL_STATES)
         found = self._pages(query, ended_after=until - _LOOK_BACK_MS)
-        return found[::-1], max([until, *(job.ended_at or 0 for job in found)])
+        return found[::-1], min(max([until, *(job.ended_at or 0 for job in found)]), now)
 
     def _pages(self, query: JobQuery, *, ended_after: int | None) -> list[Job]:
         found: list[Job] = []
