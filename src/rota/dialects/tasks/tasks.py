@@ -250,7 +250,8 @@ class Tasks:
     def job_type(self, max_tries: int) -> JobType:
         """What tasks with so many tries are; made when the first of them is added."""
         wanted = self.names.make_job_type(max_tries)
-        if self.engine.definitions.known_job_type(wanted.uuid) != wanted:
+        known = self.engine.definitions.known_job_type(wanted.uuid)
+        if known is None or known.unversioned != wanted:
             self.queue()
             self.engine.definitions.define_job_type(wanted)
         return wanted
