@@ -320,6 +320,22 @@ def test_a_stored_task_that_waits_for_nothing_is_taken_after_five_seconds(seen: 
     assert seen.find().status == "enqueued"
 
 
+def test_of_tasks_of_others_that_come_and_go_nothing_is_kept(seen: Seen) -> None:
+    for id in ("taken", "gone"):
+        seen.put(id, schedule=60_000)
+        seen.access.ask("set", f"task:{id}:ttl", f"task:{id}", px=60_000)
+    seen.look()
+
+    seen.access.ask("delete", "task:gone", "task:gone:ttl", "task:taken:ttl")
+    seen.look("task:taken:ttl")
+    for _ in range(2):
+        seen.look()
+
+    assert seen.find("taken").status == "enqueued"
+    strays = seen.kept._strays
+    assert strays._had_ttl | strays._now_had_ttl | strays._since.keys() | strays._now_since.keys() == set()
+
+
 # Cleaning
 
 
