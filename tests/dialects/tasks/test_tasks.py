@@ -225,6 +225,24 @@ def test_a_failed_task_can_be_brought_back(tasks: TasksInstallation, wait_ms: in
     assert tasks.run() is not None, "and goes on"
 
 
+def test_a_task_that_is_brought_back_while_a_ticker_stops_it_for_its_failure_goes_on(store: Store) -> None:
+    faults = Faults(store)
+    tasks, slow = TasksInstallation(store), TasksInstallation(faults.store)
+    tasks.add("a", schedule=1_000, maxTries=1)
+    tasks.pass_time(HOLD_MS)
+    assert tasks.run(error="no") is not None
+
+    faults.before("put_schedules", lambda: tasks.tasks.rescue("a"))
+    slow.clock.set(tasks.clock.advance(1_000))
+    slow.tick()
+
+    assert not faults.awaits("put_schedules")
+    assert tasks.find().status == "enqueued"
+    assert tasks.run() is not None
+    tasks.pass_time(2_000)
+    assert tasks.run() is not None, "and goes on"
+
+
 def test_what_tasks_are_is_defined_once_also_after_somebody_changed_it(tasks: TasksInstallation) -> None:
     """Every definition has all processes read all of them anew."""
     tasks.add("a")

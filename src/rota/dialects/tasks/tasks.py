@@ -147,8 +147,7 @@ class Tasks:
         if job is None or job.state is not JobState.FAILED:
             raise Conflict(f"task {id!r} has not failed, so there is nothing to bring back")
         self.engine.jobs.retry(job.id)
-        if entry.schedule.paused:
-            self.engine.schedules.resume(entry.schedule.uuid)
+        self.engine.program_schedules.go_on(entry.schedule.uuid)
         stored = self._require(id)
         self.shown.show(stored)
         return stored
