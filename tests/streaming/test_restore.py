@@ -12,6 +12,7 @@ from rota.model.triggers.interval import TimeUnit
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.records.codec import encode_definition, encode_key
+from rota.streaming.records.entry import message_id_of
 from rota.streaming.records.position import BEGINNING, POSITION_KEY, Cursor, Position, encode_position
 from rota.streaming.restore import Cancelled, _positions, restore_partitions
 from tests.patience import LONG_DEADLINE_S
@@ -78,6 +79,18 @@ def test_the_last_record_of_each_key_counts_and_what_is_none_is_passed_over(
     assert [one.definition for one in partition.definitions.values()] == [later]
     assert partition.position == Position(0, EARLY, {"slow": LATE})
     assert caplog.messages.count("a changelog has a record that is no definition") == 1
+
+
+def test_a_definition_under_a_key_that_is_not_its_own_is_none(mock: Kafka, changelogs: Changelogs) -> None:
+    """Nobody could name its due tasks, and a round that tried to would be tried for ever."""
+    good, foreign = mock.command("good", frequency=SECONDLY, start=NOW), mock.command("foreign", start=NOW)
+    changelogs.keep(good)
+    for key in (b"k", b"", b"\0more", encode_key(foreign.key)[:-1], encode_key(good.key)):
+        changelogs.write(None, key, encode_definition(foreign))
+
+    fires = list(changelogs.restored().take_due(NOW, 10))
+
+    assert [message_id_of(fire.key, fire.instant) for fire in fires] == [b"networknt.com/good/%d" % NOW]
 
 
 def test_a_restore_for_which_nobody_waits_any_more_is_given_up(mock: Kafka, changelogs: Changelogs) -> None:

@@ -164,7 +164,7 @@ class _Reading:
 
     def _take_definition(self, place: tuple[str, int], key: bytes, value: bytes, since: int) -> None:
         try:
-            entry = read_entry(value)
+            entry = read_entry(value, key)
         except (ValueError, IndexError):
             _logger.warning(
                 "a changelog has a record that is no definition", extra={"topic": place[0], "key": key.hex()}

@@ -206,6 +206,15 @@ def test_a_queue_is_listed_while_it_has_a_node_type_or_jobs(store: Store) -> Non
     assert sorted(store.list_queues()) == [empty, used]
 
 
+def test_a_queue_is_listed_while_schedules_are_due_in_it(store: Store) -> None:
+    """Whoever fires them finds them so, when its node type is gone."""
+    first, second = sorted([new_queue(), new_queue()])
+    for queue in (first, second, second):
+        put_schedule(store, schedule(queue))
+
+    assert sorted(store.list_queues()) == [first, second]
+
+
 def test_a_queue_without_a_node_type_and_jobs_is_forgotten_with_what_was_counted(store: Store) -> None:
     queue = new_queue()
     job_id = ended_job(store, queue, JobState.FAILED)

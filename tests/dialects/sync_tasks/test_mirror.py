@@ -12,6 +12,7 @@ from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
 from rota.errors import StoreUnavailable
+from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from rota.testing.faults import Faults, away
@@ -71,7 +72,6 @@ def test_what_history_forgot_is_shown_no_more(store: Store, tmp_path: Path) -> N
 
 
 AGING = YAML + "sync_tasks: {log_max_age_days: 1}\n"
-DAY_MS = 24 * 3600 * 1000
 
 
 def test_a_log_is_hidden_at_its_age_and_its_task_stays(store: Store, tmp_path: Path) -> None:
@@ -183,6 +183,21 @@ def test_a_task_whose_end_was_told_late_is_shown_as_ended(store: Store, tmp_path
     keeper.run_once(shop.clock.now())
 
     finish(store, late, now=shop.clock.now())
+    keeper.run_once(shop.clock.now())
+
+    assert seen.status(task_id(job)) == b"SUCCESS"
+
+
+def test_tasks_are_shown_as_ended_when_a_clock_that_was_ahead_is_right_again(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    shop.clock.advance(DAY_MS)
+    end_another(shop)
+    keeper.run_once(shop.clock.now())
+
+    shop.clock.set(shop.clock.now() - DAY_MS)
+    job, _ = shop.tasks.create("shop", "orders")
+    finish(store, succeed(claim_one(store, shop.queue, now=shop.clock.now()), shop.clock.now()), now=shop.clock.now())
     keeper.run_once(shop.clock.now())
 
     assert seen.status(task_id(job)) == b"SUCCESS"

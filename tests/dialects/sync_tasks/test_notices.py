@@ -13,6 +13,7 @@ from rota.dialects.sync_tasks.notices import Notices
 from rota.engine.definitions.file import Wanted
 from rota.errors import StoreUnavailable
 from rota.model.job import FINAL_STATES, Job
+from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults, away
@@ -161,6 +162,20 @@ def test_an_end_that_was_told_late_is_told_on(store: Store, tmp_path: Path) -> N
     told.run_once(shop.clock.now())
 
     finish(store, late, now=shop.clock.now())
+    told.run_once(shop.clock.now())
+
+    assert len(notices(shop)) == 1
+
+
+def test_ends_are_told_when_a_clock_that_was_ahead_is_right_again(store: Store, tmp_path: Path) -> None:
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    shop.clock.advance(DAY_MS)
+    end(shop, well=True, collection="users")
+    told.run_once(shop.clock.now())
+
+    shop.clock.set(shop.clock.now() - DAY_MS)
+    end(shop, well=False)
     told.run_once(shop.clock.now())
 
     assert len(notices(shop)) == 1

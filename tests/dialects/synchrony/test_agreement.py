@@ -1,6 +1,6 @@
 """Whoever changes what, in whichever order, both sides are the same in the end and stay so."""
 
-from typing import Literal
+from typing import Literal, cast
 from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from rota.errors import RotaError
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.redis.link.access import RedisAccess
+from rota.testing import Faults
 from tests.conftest import OpenStore
 from tests.dialects.synchrony.speaking import Speaker
 
@@ -83,3 +85,47 @@ def test_a_removal_there_counts_for_what_belongs_there(store: Store, owner: str)
     speaker.round()
 
     assert list(here(store)) == list(there(speaker)) == ([] if owner else ["a"])
+
+
+def test_what_another_node_takes_between_two_steps_of_this_one_stays(store: Store) -> None:
+    """It was written there, and taken by the other one, when this one had looked there already."""
+    other = Speaker(store)
+    faults = Faults(other.access)
+    slow = Speaker(store, access=cast(RedisAccess, faults))
+
+    def come() -> None:
+        if "a" not in here(store):
+            other.write("node_types", "a", {"name": "a", "uuid": uuid_of("a"), "thread_count": 3})
+            other.exchange.learn()
+
+    for step in ("ask", "run"):
+        faults.after(step, come)
+    slow.exchange.learn()
+    for speaker in (slow, other):
+        speaker.round()
+
+    assert here(store) == there(other) == {"a": 3}
+
+
+def test_what_another_node_writes_there_between_two_steps_of_this_one_is_not_undone(store: Store) -> None:
+    """A definition is changed here, and the other node writes it there, when this one had looked there already."""
+    other = Speaker(store)
+    other.definitions.define_node_type(NodeType(uuid=uuid_of("a"), name="a", thread_count=1))
+    other.round()
+    faults = Faults(other.access)
+    slow = Speaker(store, access=cast(RedisAccess, faults))
+
+    changes = iter([2])
+
+    def change() -> None:
+        for count in changes:
+            other.definitions.define_node_type(NodeType(uuid=uuid_of("a"), name="a", thread_count=count))
+            other.exchange.learn()
+
+    for step in ("ask", "run"):
+        faults.after(step, change)
+    slow.exchange.learn()
+    for speaker in (slow, other):
+        speaker.round()
+
+    assert here(store) == there(other) == {"a": 2}

@@ -7,6 +7,7 @@ import pytest
 from rota.dialects.synchrony.job_keys import JobKeys
 from rota.errors import StoreUnavailable
 from rota.model.node import NodeType
+from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
 from rota.testing import Faults
@@ -92,6 +93,32 @@ def test_an_end_that_is_told_late_is_shown_too(window: Window) -> None:
     late = window.end(at=-2_999)
 
     assert window.show()[1] == {first, late}
+
+
+def test_an_end_that_is_told_long_after_it_is_shown_too(window: Window) -> None:
+    """Its node was cut off; another job, which ended after it, was told of before it."""
+    window.start()
+    claim = claim_one(window.store, QUEUE, now=window.now)
+    late = succeed(claim, window.now)
+    assert window.show() == ({claim.spec.id}, set())
+    window.speaker.clock.advance(10_000)
+    first = window.end()
+    window.show()
+
+    finish(window.store, late, now=window.now)
+
+    assert window.show() == (set(), {first, claim.spec.id})
+
+
+def test_ends_are_shown_when_a_clock_that_was_ahead_is_right_again(window: Window) -> None:
+    window.speaker.clock.advance(DAY_MS)
+    before = window.end()
+    window.show()
+
+    window.speaker.clock.set(window.now - DAY_MS)
+    after = window.end()
+
+    assert window.show()[1] == {before, after}
 
 
 def test_a_round_that_was_cut_off_is_made_up_for(window: Window) -> None:

@@ -14,7 +14,7 @@ from rota.dialects.tasks.tasks import Tasks
 from rota.engine.schedules.ticker import Ticker
 from rota.model.job import Claim, make_token
 from rota.model.runs.outcome import failed, succeeded
-from rota.model.runs.settlement import settle
+from rota.model.runs.settlement import Settlement, settle
 from rota.store import Store
 from tests.installation import Installation
 
@@ -63,6 +63,14 @@ class TasksInstallation(Installation):
 
     def end(self, claim: Claim, *, error: str | None = None, takes: int = 0, removes: bool = True) -> Task:
         """Do what a worker does with a run that it has; without `removes`, one that dies right behind it."""
+        task, done = self.settle(claim, error=error, takes=takes)
+        self.store.finish_jobs(self.tasks.queue(), [done], now=self.clock.now())
+        if removes:
+            self.tasks.remove_completed([task.id])
+        return task
+
+    def settle(self, claim: Claim, *, error: str | None = None, takes: int = 0) -> tuple[Task, Settlement]:
+        """The same, but the store is not told of the end yet."""
         cause = claim.spec.cause
         entry = self.store.find_schedules([cause.name])[0] if cause else None
         task = running_task(claim.spec, claim.attempt, entry)
@@ -70,11 +78,7 @@ class TasksInstallation(Installation):
         self.clock.advance(takes)
         outcome = succeeded(self._commit(task)) if error is None else failed({"type": "E", "message": error})
         policy, now = self.definitions.job_type(claim.spec.job_type).retry, self.clock.now()
-        done = settle(claim, outcome, policy=policy, started_at=started_at, now=now, chance=0)
-        self.store.finish_jobs(self.tasks.queue(), [done], now=now)
-        if removes:
-            self.tasks.remove_completed([task.id])
-        return task
+        return task, settle(claim, outcome, policy=policy, started_at=started_at, now=now, chance=0)
 
     def _commit(self, task: Task) -> dict[str, object]:
         return {"task": task.id, "runs": task.runs + 1, "completed": self.tasks.is_last_run(task)}

@@ -13,6 +13,7 @@ from rota.dialects.tasks.redis.inlet import PATIENCE_MS
 from rota.dialects.tasks.redis.keeper import KeptKeys, KeyKeeper, TaskKeys
 from rota.dialects.tasks.redis.mirror import MOST_COMPLETED
 from rota.engine.node.dialect import DialectContext
+from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from tests.dialects.tasks.installation import TasksInstallation
@@ -76,6 +77,41 @@ def test_a_task_that_ended_while_nobody_kept_the_keys_is_shown_as_completed_once
     (shown,) = [msgspec.json.decode(one) for one in seen.listed("tasks:completed")]
     assert (shown["id"], shown["status"], shown["runs"], shown["executionTime"]) == ("a", "completed", 1, 250)
     assert seen.exists("task:a", "queue", "tasks:ids", "tasks:active") == 0
+
+
+def test_a_task_whose_end_was_told_late_is_shown_as_it_ended(seen: Seen) -> None:
+    """Its node was cut off; another run, which ended after it, was told of before it."""
+    for id in ("good", "bad"):
+        seen.add(id, delay=0, maxTries=1)
+    good, bad = seen.claim(2)
+    late = [seen.settle(good)[1], seen.settle(bad, error="no")[1]]
+    seen.look()
+    assert seen.listed("tasks:active") == ["good", "bad"]
+    seen.clock.advance(10_000)
+    seen.add("another", delay=0)
+    seen.run()
+    seen.look()
+
+    seen.store.finish_jobs(seen.tasks.queue(), late, now=seen.clock.now())
+    seen.tasks.remove_completed(["good"])
+    seen.look()
+
+    assert [msgspec.json.decode(one)["id"] for one in seen.listed("tasks:completed")] == ["another", "good"]
+    assert (seen.listed("tasks:failed"), seen.listed("tasks:active")) == (["bad"], [])
+
+
+def test_runs_are_shown_as_they_ended_when_a_clock_that_was_ahead_is_right_again(seen: Seen) -> None:
+    seen.clock.advance(DAY_MS)
+    seen.add("before", delay=0)
+    seen.run()
+    seen.look()
+
+    seen.clock.set(seen.clock.now() - DAY_MS)
+    seen.add("after", delay=0)
+    seen.run()
+    seen.look()
+
+    assert [msgspec.json.decode(one)["id"] for one in seen.listed("tasks:completed")] == ["before", "after"]
 
 
 def test_a_task_that_was_removed_without_being_hidden_is_shown_no_more_after_two_looks(seen: Seen) -> None:
@@ -282,6 +318,22 @@ def test_a_stored_task_that_waits_for_nothing_is_taken_after_five_seconds(seen: 
     seen.look()
 
     assert seen.find().status == "enqueued"
+
+
+def test_of_tasks_of_others_that_come_and_go_nothing_is_kept(seen: Seen) -> None:
+    for id in ("taken", "gone"):
+        seen.put(id, schedule=60_000)
+        seen.access.ask("set", f"task:{id}:ttl", f"task:{id}", px=60_000)
+    seen.look()
+
+    seen.access.ask("delete", "task:gone", "task:gone:ttl", "task:taken:ttl")
+    seen.look("task:taken:ttl")
+    for _ in range(2):
+        seen.look()
+
+    assert seen.find("taken").status == "enqueued"
+    strays = seen.kept._strays
+    assert strays._had_ttl | strays._now_had_ttl | strays._since.keys() | strays._now_since.keys() == set()
 
 
 # Cleaning

@@ -1,12 +1,14 @@
 """Tasks on every store: when they run, how often, and what becomes of those that fail."""
 
 import pytest
+from msgspec import structs
 
 from rota.dialects.tasks import tasks as module
 from rota.dialects.tasks.cleaning import clean
 from rota.dialects.tasks.entity.reading import read_task
 from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.entity.view import running_task
+from rota.dialects.tasks.names import DEFAULT_TRIES
 from rota.dialects.tasks.shown import Unseen
 from rota.dialects.tasks.tasks import HOLD_MS, OVER
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -221,6 +223,38 @@ def test_a_failed_task_can_be_brought_back(tasks: TasksInstallation, wait_ms: in
     assert tasks.find().runs == 1
     tasks.pass_time(1_600)
     assert tasks.run() is not None, "and goes on"
+
+
+def test_a_task_that_is_brought_back_while_a_ticker_stops_it_for_its_failure_goes_on(store: Store) -> None:
+    faults = Faults(store)
+    tasks, slow = TasksInstallation(store), TasksInstallation(faults.store)
+    tasks.add("a", schedule=1_000, maxTries=1)
+    tasks.pass_time(HOLD_MS)
+    assert tasks.run(error="no") is not None
+
+    faults.before("put_schedules", lambda: tasks.tasks.rescue("a"))
+    slow.clock.set(tasks.clock.advance(1_000))
+    slow.tick()
+
+    assert not faults.awaits("put_schedules")
+    assert tasks.find().status == "enqueued"
+    assert tasks.run() is not None
+    tasks.pass_time(2_000)
+    assert tasks.run() is not None, "and goes on"
+
+
+def test_what_tasks_are_is_defined_once_also_after_somebody_changed_it(tasks: TasksInstallation) -> None:
+    """Every definition has all processes read all of them anew."""
+    tasks.add("a")
+    job_type = tasks.tasks.job_type(DEFAULT_TRIES)
+    tasks.definitions.define_job_type(structs.replace(job_type, timeout_ms=5_000))
+    tasks.add("b")
+    version = tasks.store.definitions_version()
+
+    tasks.add("c")
+
+    assert tasks.definitions.job_type(job_type.uuid).unversioned == job_type
+    assert tasks.store.definitions_version() == version
 
 
 def test_each_wait_for_another_try_is_longer_than_the_one_before_and_none_is_longer_than_an_hour(

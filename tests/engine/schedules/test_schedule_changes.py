@@ -171,6 +171,22 @@ def test_a_schedule_whose_move_was_cut_short_is_brought_home_and_fires_there(
     assert installation.store.count_jobs(big.uuid)[JobState.QUEUED] == 3
 
 
+def test_a_schedule_is_brought_home_from_a_queue_whose_node_type_is_gone(installation: SchedulesInstallation) -> None:
+    small, big = (NodeType(uuid=new_id(START), name=name) for name in ("small", "big"))
+    report = structs.replace(installation.definitions.job_type("report"), node_type="small")
+    installation.definitions.define([small, big], [report])
+    uuid = installation.schedule(cron="0 * * * *", overlap="allow")
+    # Whoever moved the job type died before the schedule went along, or had it made by a view that was old.
+    installation.store.put_job_types([structs.replace(report, node_type="big")])
+    installation.definitions.delete_node_type("small")
+
+    installation.pass_time(60 * MINUTE)
+
+    assert installation.schedules.find(uuid).schedule.queue == big.uuid
+    assert installation.fates(uuid) == ["fired"]
+    assert installation.store.count_jobs(big.uuid)[JobState.QUEUED] == 1
+
+
 def test_a_schedule_that_a_failure_stopped_goes_on_when_it_is_resumed(installation: SchedulesInstallation) -> None:
     uuid = installation.schedule(cron="* * * * *", pause_on_failure=True)
     installation.pass_time(MINUTE)

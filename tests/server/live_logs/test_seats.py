@@ -11,6 +11,7 @@ from rota.server.listen import listen, serve
 from rota.server.live_logs.seats import Seats
 from rota.store import Store
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.routes.test_logs import RunningJob
 from tests.server.serving import KEY, make_api, served
 
@@ -64,6 +65,32 @@ def test_who_hangs_up_gives_the_seat_back(kept: Store) -> None:
 
             writer.close()
             await until(lambda: api.seats.taken == 0, "the seat to be free")
+        finally:
+            stopping.set()
+            await serving
+
+    try:
+        asyncio.run(live())
+    finally:
+        api.close()
+
+
+def test_who_asks_for_the_head_of_a_stream_only_has_no_seat_and_the_connection_goes_on(kept: Store) -> None:
+    api = make_api(kept)
+    job = RunningJob(api)
+    rest = f"HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {KEY}\r\n\r\n"
+
+    async def live() -> None:
+        stopping, listener = asyncio.Event(), listen("127.0.0.1", 0)
+        serving = asyncio.create_task(serve(make_app(api), listener, stopping, before_end=api.end_streams))
+        try:
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(f"HEAD /api/jobs/{job.id}/logs/stream {rest}GET /api/cron?cron=@daily {rest}".encode())
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), DEADLINE_S)
+            assert b"text/event-stream" in head
+            assert b" 200 OK" in await asyncio.wait_for(reader.readline(), DEADLINE_S)
+            assert api.seats.taken == 0
+            writer.close()
         finally:
             stopping.set()
             await serving

@@ -42,7 +42,8 @@ class Notices:
 
     def _look(self, queue: str, targets: dict[str, str], now: int) -> None:
         live = self._live_now(queue)
-        until = self._until
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        until = self._until = min(self._until, now)
         requests: list[JobRequest] = []
         for job in self._ended(queue, live, now):
             until = max(until, job.ended_at or 0)
@@ -73,20 +74,22 @@ class Notices:
     def _ended(self, queue: str, live: frozenset[str], now: int) -> Iterator[Job]:
         """The latest, and those whose nodes were cut off and told of their ends only now."""
         seen: set[str] = set()
-        for job in self._lately_ended(queue, max(self._until - _LOOK_BACK_MS, now - _FIRST_LOOK_MS)):
+        for job in self._lately_ended(queue, max(self._until - _LOOK_BACK_MS, now - _FIRST_LOOK_MS), now):
             seen.add(job.id)
             yield job
         late = self._engine.store.find_jobs(sorted(self._live - live - seen))
         yield from (job for job in late if job is not None and job.state.is_final)
 
-    def _lately_ended(self, queue: str, since: int) -> Iterator[Job]:
+    def _lately_ended(self, queue: str, since: int, now: int) -> Iterator[Job]:
+        """Not what is still to end, by a clock that was ahead: of that was told then."""
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = self._engine.store.list_jobs(JobQuery(queue=queue, states=FINAL_STATES), limit=_PAGE, cursor=cursor)
             for job in page.jobs:
                 if (job.ended_at or 0) <= since:
                     return
-                yield job
+                if (job.ended_at or 0) <= now:
+                    yield job
             cursor = page.cursor
             if cursor is None:
                 return

@@ -9,7 +9,7 @@ Writes to the foreign hash happen only if the field is still as it was read, in 
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Protocol
 
@@ -21,7 +21,8 @@ from rota.store.redis.link.scripts import load_scripts
 
 _MOST_SAID = 1_000
 _PER_CALL = 500
-_AGREE = load_scripts("rota.dialects.synchrony")["agree_fields"]
+_SCRIPTS = load_scripts("rota.dialects.synchrony")
+_AGREE, _LOOK = _SCRIPTS["agree_fields"], _SCRIPTS["look_at_fields"]
 _logger = logging.getLogger("rota.synchrony")
 
 
@@ -75,11 +76,13 @@ class Agreement:
 
     def reach(self, *, quietly: bool = False) -> None:
         """Carry over what changed. What was refused is tried again next time."""
-        theirs = _texts(self._access.ask("hgetall", self._side.key))
+        # At one moment: what another node takes between two looks would be remembered and not be there, as if somebody
+        # had removed it. Ours is read afterwards: what is newer than the memory differs from it, and counts.
+        places = [self._side.key, self._memory]
+        theirs, memory = map(_texts, self._access.run(_LOOK, places, []))
         ours = self._side.ours(theirs)
         if self._last == (theirs, ours):
             return
-        memory = _texts(self._access.ask("hgetall", self._memory))
         changed = [field for field in {*theirs, *memory} if _was_changed(theirs.get(field), memory.get(field))]
         fates = {field: self._carry(field, theirs.get(field), quietly) for field in sorted(changed)}
         if fates:
@@ -89,7 +92,7 @@ class Agreement:
         for field in sorted(fields):
             args += _entry(field, theirs.get(field), ours.get(field), memory.get(field, b""), fates.get(field))
         for start in range(0, len(args), 4 * _PER_CALL):
-            self._access.run(_AGREE, [self._side.key, self._memory], args[start : start + 4 * _PER_CALL])
+            self._access.run(_AGREE, places, args[start : start + 4 * _PER_CALL])
         self.is_reached = Fate.REFUSED not in fates.values()
         self._last = (theirs, ours) if self.is_reached and not args else None
 
@@ -134,8 +137,10 @@ def _with(fates: Mapping[str, Fate], wanted: Fate) -> set[str]:
     return {field for field, fate in fates.items() if fate is wanted}
 
 
-def _texts(raw: Mapping[bytes, bytes]) -> dict[str, bytes]:
-    return {field.decode("utf-8", "backslashreplace"): text for field, text in raw.items()}
+def _texts(raw: Sequence[bytes]) -> dict[str, bytes]:
+    """Fields and values by turns."""
+    fields = (field.decode("utf-8", "backslashreplace") for field in raw[::2])
+    return dict(zip(fields, raw[1::2], strict=True))
 
 
 def _digest(text: bytes | None) -> bytes:

@@ -42,19 +42,26 @@ class JobKeys:
         if self._access.take_turn(keys.JOBS_TURN, self._node, for_ms=_TURN_MS):
             for node_type in self._definitions.node_types():
                 queue = node_type.uuid
-                self._skip_refused.do(keys.jobs_in_progress(queue), partial(self._show_running, queue))
-                self._skip_refused.do(keys.jobs_finished(queue), partial(self._show_finished, queue))
-                self._skip_refused.do(keys.jobs_finished(queue), partial(self._sweep, queue))
+                running, finished = keys.jobs_in_progress(queue), keys.jobs_finished(queue)
+                gone = self._skip_refused.do(running, partial(self._show_running, queue)) or set()
+                self._skip_refused.do(finished, partial(self._show_finished, queue, gone, now))
+                # Only now, so that whoever takes over from a node that died here knows of them too.
+                self._skip_refused.do(running, partial(self._hide_running, queue, gone))
+                self._skip_refused.do(finished, partial(self._sweep, queue))
         return EVERY_S
 
-    def _show_running(self, queue: str) -> None:
+    def _show_running(self, queue: str) -> set[str]:
+        """Returns those that are shown and do not run any more."""
         key = keys.jobs_in_progress(queue)
         jobs = {job.id: job_text(job) for job in self._jobs(queue, JobState.RUNNING)}
         there = {field.decode(): text for field, text in self._access.ask("hgetall", key).items()}
         if new := {job_id: text for job_id, text in jobs.items() if there.get(job_id) != text}:
             self._access.ask("hset", key, mapping=new)
-        if gone := there.keys() - jobs.keys():
-            self._access.ask("hdel", key, *gone)
+        return there.keys() - jobs.keys()
+
+    def _hide_running(self, queue: str, gone: set[str]) -> None:
+        if gone:
+            self._access.ask("hdel", keys.jobs_in_progress(queue), *gone)
 
     def _jobs(self, queue: str, state: JobState) -> list[Job]:
         found: list[Job] = []
@@ -67,15 +74,23 @@ class JobKeys:
             if cursor is None:
                 return found
 
-    def _show_finished(self, queue: str) -> None:
-        """Those that ended since the last round, latest first. Of a long absence only the latest are made up for."""
-        shown_until = int(self._access.ask("hget", keys.SHOWN_UNTIL, queue) or 0)
-        latest = shown_until
+    def _show_finished(self, queue: str, gone: set[str], now: int) -> None:
+        """Those that ended since the last round, latest first. Of a long absence only the latest are made up for, and
+        those that were shown as running: a node that was cut off told of their ends long after them."""
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        shown_until = min(int(self._access.ask("hget", keys.SHOWN_UNTIL, queue) or 0), now)
+        latest, late = shown_until, set(gone)
         for jobs in self._ended_after(queue, shown_until - _LOOK_BACK_MS):
-            self._access.ask("hset", keys.jobs_finished(queue), mapping={job.id: job_text(job) for job in jobs})
-            latest = max(latest, jobs[0].ended_at or 0)
+            self._show_ended(queue, jobs)
+            latest, late = max(latest, jobs[0].ended_at or 0), late - {job.id for job in jobs}
+        found = self._store.find_jobs(sorted(late)) if late else []
+        self._show_ended(queue, [job for job in found if job is not None and job.state.is_final])
         if latest > shown_until:
-            self._access.ask("hset", keys.SHOWN_UNTIL, queue, latest)
+            self._access.ask("hset", keys.SHOWN_UNTIL, queue, min(latest, now))
+
+    def _show_ended(self, queue: str, jobs: list[Job]) -> None:
+        if jobs:
+            self._access.ask("hset", keys.jobs_finished(queue), mapping={job.id: job_text(job) for job in jobs})
 
     def _ended_after(self, queue: str, instant: int) -> Iterator[list[Job]]:
         """Pages of jobs, none of them empty."""

@@ -147,8 +147,7 @@ class Tasks:
         if job is None or job.state is not JobState.FAILED:
             raise Conflict(f"task {id!r} has not failed, so there is nothing to bring back")
         self.engine.jobs.retry(job.id)
-        if entry.schedule.paused:
-            self.engine.schedules.resume(entry.schedule.uuid)
+        self.engine.program_schedules.go_on(entry.schedule.uuid)
         stored = self._require(id)
         self.shown.show(stored)
         return stored
@@ -250,7 +249,8 @@ class Tasks:
     def job_type(self, max_tries: int) -> JobType:
         """What tasks with so many tries are; made when the first of them is added."""
         wanted = self.names.make_job_type(max_tries)
-        if self.engine.definitions.known_job_type(wanted.uuid) != wanted:
+        known = self.engine.definitions.known_job_type(wanted.uuid)
+        if known is None or known.unversioned != wanted:
             self.queue()
             self.engine.definitions.define_job_type(wanted)
         return wanted

@@ -9,11 +9,15 @@ from msgspec import structs
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.schedules.schedules import Schedules
 from rota.engine.schedules.ticker import firing_of
+from rota.errors import Conflict
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import ScheduleState
 from rota.model.schedules.ticking import Situation, aimed, decide
 from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
 from rota.store.contract.store import Store
+
+_TRIES = 5
+"""A change that lost a race against a tick is made again upon the newer state."""
 
 
 class ProgramSchedules:
@@ -67,6 +71,22 @@ class ProgramSchedules:
             specs = tuple(structs.replace(spec, run_at=now + hold_ms) for spec in firing.specs)
             firing = structs.replace(firing, specs=specs)
         return self._store.fire_schedules(schedule.queue, [firing], now=now)[0]
+
+    def go_on(self, uuid: str) -> None:
+        """Have a schedule go on whose failed job was brought back: it is resumed if it was stopped for that, and else
+        becomes another version, so that a ticker which is about to stop it is too late."""
+        for _ in range(_TRIES):
+            entry = self._store.find_schedules([uuid])[0]
+            if entry is None:
+                return
+            if entry.schedule.paused:
+                self._schedules.resume(uuid)
+                return
+            version = entry.state.version
+            state = structs.replace(entry.state, version=version + 1)
+            if self._store.put_schedules([ScheduleChange(entry.schedule, state, version)])[0]:
+                return
+        raise Conflict(f"schedule {uuid!r} changes too often; try again")
 
     def forget(self, uuids: Sequence[str]) -> list[bool]:
         """Remove schedules with their ticks; their jobs stay. False: there was none."""

@@ -28,8 +28,10 @@ PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 REFRESH_AGAIN_MS = 10_000
 """After definitions could not be read. Each try may take as long as a server that hangs does not answer."""
+UNDEFINED_MS = 60_000
+"""How often queues are looked at whose node types are gone."""
 _PER_ROUND = 500
-_DEFINITIONS = "definitions"
+_DEFINITIONS, _UNDEFINED = "definitions", "undefined"
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
 
 
@@ -76,8 +78,18 @@ class Ticker:
         queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
         due = [queue for queue in queues if self._looks.is_time(queue, now)]
         round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now, round), now))
+        round.each(self._undefined(queues, now, round), lambda queue: self._fire_due(queue, now, round))
         round.end()
         return self._looks.wait_ms(queues, now) / 1000
+
+    def _undefined(self, known: list[str], now: int, round: Round) -> list[str]:
+        """Queues whose node types are gone, once in a while: there is what a move that was cut short left behind, or a
+        view of the definitions that was old had made. It fires where it belongs."""
+        if self._unread is not None or not self._looks.is_time(_UNDEFINED, now):
+            return []  # where definitions could not be read, nobody knows which these are
+        self._looks.plan(_UNDEFINED, UNDEFINED_MS, now)
+        listed = round.each([self._store.list_queues], lambda ask: ask())
+        return [queue for queues in listed for queue in queues if queue not in known]
 
     def _refresh(self, now: int) -> None:
         """Until it is done, what is known counts: the server that has the definitions may be away, or hang."""

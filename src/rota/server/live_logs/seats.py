@@ -53,7 +53,16 @@ class LiveAnswer(StreamingResponse):
         self._who = who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":
+            # Or the next request on the connection would wait for the end of the job.
+            self.body_iterator = _nothing()
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._seats.give_back(self._who)
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for part in nothing:
+        yield part

@@ -49,12 +49,15 @@ def entry_of(definition: TaskDefinition) -> Entry:
     return read_entry(encode_definition(definition))
 
 
-def read_entry(value: bytes) -> Entry:
-    """The entry of a settled definition as `encode_definition` writes it.
+def read_entry(value: bytes, key: bytes | None = None) -> Entry:
+    """The entry of a settled definition as `encode_definition` writes it; `ValueError` or `IndexError` if it is none,
+    or that of another key. It begins as its key does.
 
     Reads by hand, because a general reader would make a dictionary and seven objects for each of a million.
     """
     at = _skip_text(value, _skip_text(value, 0))
+    if key is not None and key != value[:at]:
+        raise ValueError("the definition is that of another key")
     _, at = _read_long(value, at)
     is_periodic, at = _read_long(value, at)
     unit, period_ms = None, 0

@@ -67,7 +67,8 @@ class KeyKeeper:
             return _WITHOUT_SOURCES_S
         if not self._access.take_turn(keys.TURN, self._node, for_ms=_TURN_MS):
             return EVERY_S
-        until = int(self._access.ask("get", keys.SHOWN_UNTIL) or 0)
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        until = min(int(self._access.ask("get", keys.SHOWN_UNTIL) or 0), now)
         live = self._live(queue)
         ended = self._ended(queue, until)
         found = {job.id: job for job in [*live, *ended]}

@@ -1,6 +1,6 @@
 """The duty that shows tasks in the document's keys, and takes what others put there."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from rota.dialects.tasks.entity.view import requested_task, says_completed
 from rota.dialects.tasks.names import PREFIX_LABEL, Names
@@ -91,8 +91,8 @@ class KeptKeys:
         """Those that are shown and were not there when the sweep last came by."""
 
     def bring_up_to_date(self, expired: list[str], now: int) -> None:
-        ended, until = self._ended()
-        jobs = self._live() + ended
+        live, (ended, until) = self._live(), self._ended(now)
+        jobs = live + self._told_late({job.id for job in live + ended}) + ended
         seen = {job.id: (job.state, job.token, job.available_at, job.available_at <= now) for job in jobs}
         self._show([job for job in jobs if self._seen.get(job.id) != seen[job.id]])
         self._seen = seen
@@ -122,12 +122,19 @@ class KeptKeys:
     def _live(self) -> list[Job]:
         return self._pages(JobQuery(queue=self._tasks.queue(), states=LIVE_STATES), ended_after=None)
 
-    def _ended(self) -> tuple[list[Job], int]:
+    def _told_late(self, found: Container[str]) -> list[Job]:
+        """Those that were live and were not found now: a node that was cut off told of their ends long after them."""
+        gone = [id for id, (state, *_) in self._seen.items() if not state.is_final and id not in found]
+        jobs = self._store.find_jobs(gone) if gone else []
+        return [job for job in jobs if job is not None]
+
+    def _ended(self, now: int) -> tuple[list[Job], int]:
         """Those that ended since the last round, oldest first, and when the latest of all did."""
-        until = int(self._access.ask("get", self.mirror.keys.shown_until) or 0)
+        # Of a clock that was ahead, all that ends from now on would have ended before.
+        until = min(int(self._access.ask("get", self.mirror.keys.shown_until) or 0), now)
         query = JobQuery(queue=self._tasks.queue(), states=FINAL_STATES)
         found = self._pages(query, ended_after=until - _LOOK_BACK_MS)
-        return found[::-1], max([until, *(job.ended_at or 0 for job in found)])
+        return found[::-1], min(max([until, *(job.ended_at or 0 for job in found)]), now)
 
     def _pages(self, query: JobQuery, *, ended_after: int | None) -> list[Job]:
         found: list[Job] = []

@@ -25,37 +25,42 @@ class Strays:
         self._inlet = inlet
         self._cursor = 0
         self._had_ttl: set[str] = set()
-        """Those that had a ttl when they were last looked at."""
+        """Those that had a ttl in one of the turns in which they have been there."""
+        self._now_had_ttl: set[str] = set()
+        """The same, as far as this turn has come. What is there no more is forgotten with the turn before."""
         self._since: dict[str, int] = {}
         """When a task was first seen that waits for nothing; whoever stores it has a moment for its ttl."""
         self._now_since: dict[str, int] = {}
-        """The same, as far as this turn has come."""
+        """As far as this turn has come."""
 
     def run_once(self, now: int) -> None:
         keys, scan = self._mirror.keys, self._access.ask
-        self._cursor, found = scan("scan", self._cursor, match=keys.any_task, count=_KEYS_PER_ROUND)
+        cursor, found = scan("scan", self._cursor, match=keys.any_task, count=_KEYS_PER_ROUND)
         ids = [id for key in found if (id := keys.id_of_task(key.decode("utf-8", "replace")))]
         for id, shown in zip(ids, self._mirror.lists_of(ids), strict=True):
             if shown is None and self._waits_for_nothing(id):
                 self._note(id, now)
-        if not self._cursor:
+        self._cursor = cursor  # only now: what an error keeps from being looked at is looked at again
+        if not cursor:
             self._since, self._now_since = self._now_since, {}
+            self._had_ttl, self._now_had_ttl = self._now_had_ttl, set()
 
     def _note(self, id: str, now: int) -> None:
         since = self._now_since[id] = self._since.get(id, now)
         if now - since >= PATIENCE_MS:
-            self._had_ttl.discard(id)
+            self._now_had_ttl.discard(id)
             self._inlet.wake(id)
 
     def _waits_for_nothing(self, id: str) -> bool:
         """Whether it is a task, its ttl is gone, and it is in none of the lists from which somebody would take it."""
         keys, ask = self._mirror.keys, self._access.ask
-        if ask("pttl", keys.ttl(id)) != _GONE:
-            self._had_ttl.add(id)
+        has_ttl = ask("pttl", keys.ttl(id)) != _GONE
+        had_ttl = has_ttl or id in self._had_ttl or id in self._now_had_ttl
+        if had_ttl:
+            self._now_had_ttl.add(id)
+        if has_ttl or any(ask("lpos", key, id) is not None for key in (keys.queue, keys.active, keys.failed)):
             return False
-        if any(ask("lpos", key, id) is not None for key in (keys.queue, keys.active, keys.failed)):
-            return False
-        return id in self._had_ttl or self._is_task(id)
+        return had_ttl or self._is_task(id)
 
     def _is_task(self, id: str) -> bool:
         """Other programs have other things under such plain names: only what says when it runs, or is listed as a task,
