@@ -18,10 +18,13 @@ class RedisHistory(RedisJobs):
         counts = self.count_jobs(queue)
         if most_bytes := self._link.address.history_max_bytes:
             keep = min(keep, most_bytes // self._mean_bytes(keys, counts))
-        surplus = min(sum(counts[state] for state in FINAL_STATES) - keep, limit)
+        surplus = min(_ended(counts) - keep, limit)
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
-            old = self._oldest(keys, "+inf", surplus)
+            oldest = self._oldest(keys, "+inf", surplus)
+            # Counted again: if another node forgot some before these were read, so many fewer of them are too many.
+            beyond = oldest[: max(_ended(self.count_jobs(queue)) - keep, 0)]
+            old = max(old, beyond, key=len)
         return sum(len(self._delete_in(queue, part)) for part in parts_of(old, MOST_DELETED))
 
     def _mean_bytes(self, keys: QueueKeys, counts: dict[JobState, int]) -> int:
@@ -43,3 +46,7 @@ class RedisHistory(RedisJobs):
             raw = self._redis.zrangebyscore(key, "-inf", before, start=0, num=limit, withscores=True)
             ended += [(score, member) for member, score in raw]
         return [member.decode() for _, member in sorted(ended)[:limit]]
+
+
+def _ended(counts: dict[JobState, int]) -> int:
+    return sum(counts[state] for state in FINAL_STATES)
