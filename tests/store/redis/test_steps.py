@@ -1,6 +1,8 @@
 """No single step of Redis takes long, whatever there is."""
 
+import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from redis import Redis
@@ -30,7 +32,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.steps import count_steps
+from tests.contract.steps import count_steps, run_with
 from tests.patience import DEADLINE_S
 from tests.servers import RedisServer, raw_command
 
@@ -252,6 +254,24 @@ def test_nothing_stays_in_the_inbox_of_a_node_that_is_gone(server: RedisServer, 
         store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
 
     assert (before, raw_command(server.port, "EXISTS", inbox)) == ("1", "0")
+    store.close()
+
+
+def test_nothing_stays_in_the_inbox_of_a_node_that_leaves_while_its_job_is_cancelled(server: RedisServer) -> None:
+    store, other, node = open_store(server.url), open_store(server.url), new_node()
+    for number in itertools.count():
+        queue = new_queue()
+        ids = enqueue(store, spec(queue))
+        claim_one(store, queue, node=node)
+        leave = partial(other.leave_queue, queue, node, floor=0, now=NOW)
+
+        ran = run_with(store, number, partial(store.cancel_jobs, ids, now=NOW), before=leave)
+
+        if not ran.is_reached:
+            break
+        assert raw_command(server.port, "EXISTS", QueueKeys(queue).inbox(node)) == "0", f"it left before step {number}"
+    assert raw_command(server.port, "EXISTS", QueueKeys(queue).inbox(node)) == "1", "it has not left"
+    other.close()
     store.close()
 
 
