@@ -128,6 +128,19 @@ def test_few_large_jobs_of_one_state_do_not_count_for_all_others(
     store.close()
 
 
+def test_history_within_its_bytes_stays_although_a_sample_may_have_its_only_large_job(server: RedisServer) -> None:
+    store, queue = open_store(f"{server.url}?history_max_bytes=2000000"), new_queue()
+    ids = enqueue(store, *(spec(queue) for _ in range(900)))
+    for n, claim in enumerate(claim_all(store, queue)):
+        finish(store, succeed(claim, NOW + n, "x" * 200_000 if n == 450 else ""), now=NOW + n)
+
+    trimmed = [store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50) for _ in range(400)]
+
+    assert trimmed == [0] * 400
+    assert counts(store, queue) == {JobState.SUCCEEDED: len(ids)}
+    store.close()
+
+
 def test_history_without_a_limit_stays(server: RedisServer) -> None:
     store, queue = open_store(server.url), new_queue()
     ended_jobs(store, queue, 20, results="x" * 4_000)
