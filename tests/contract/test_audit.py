@@ -1,5 +1,8 @@
 """The audit log: appended to, read from its end, and kept within bounds."""
 
+from functools import partial
+from itertools import count
+
 import pytest
 
 from rota.model.access.audit import AuditEntry
@@ -7,6 +10,7 @@ from rota.model.ids import numbered_id
 from rota.store import Store
 from rota.store.sqlite.store import SqliteStore
 from tests.conftest import OpenStore
+from tests.contract.steps import run_with
 
 NOW = 1_760_000_000_000
 
@@ -73,6 +77,22 @@ def test_the_oldest_are_forgotten_when_there_are_too_many(
 
     assert store.trim_audit(older_than=0, keep=keep, limit=limit) == gone
     assert store.list_audit(limit=10) == entries[gone:][::-1]
+
+
+def test_nodes_that_forget_the_oldest_at_once_forget_no_more_than_is_too_many(
+    store: Store, open_again: OpenStore
+) -> None:
+    other = open_again()
+    for number in count():
+        entries = [entry(one, time=NOW + 10 * number + one) for one in range(6)]
+        store.append_audit(entries)
+        trim = partial(store.trim_audit, older_than=0, keep=4, limit=100)
+
+        ran = run_with(store, number, trim, before=partial(other.trim_audit, **trim.keywords))
+
+        assert store.list_audit(limit=100) == entries[:1:-1], f"another forgot some before step {number}"
+        if not ran.is_reached:
+            break
 
 
 @pytest.mark.stores("sqlite-file")

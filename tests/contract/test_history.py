@@ -1,8 +1,12 @@
 """Trimming history: by age and by number, ended jobs only, with their logs."""
 
+from functools import partial
+from itertools import count
+
 from rota.model.job import JobState
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
+from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,
     claim_one,
@@ -18,6 +22,7 @@ from tests.contract.building import (
     states_of,
     succeed,
 )
+from tests.contract.steps import run_with
 
 ALL = 1_000_000
 NEVER = 0
@@ -71,6 +76,20 @@ def test_the_oldest_beyond_the_number_to_keep_are_forgotten(store: Store) -> Non
 
     assert trimmed == 2
     assert listed(store, JobQuery(queue=queue)) == ids[:1:-1]
+
+
+def test_nodes_that_trim_at_once_forget_no_more_than_is_too_many(store: Store, open_again: OpenStore) -> None:
+    other = open_again()
+    for number in count():
+        queue = new_queue()
+        ids = history(store, queue, 6)
+        trim = partial(store.trim_history, queue, ended_before=NEVER, keep=4, limit=100)
+
+        ran = run_with(store, number, trim, before=partial(other.trim_history, *trim.args, **trim.keywords))
+
+        assert listed(store, JobQuery(queue=queue)) == ids[:1:-1], f"another trimmed before step {number}"
+        if not ran.is_reached:
+            break
 
 
 def test_either_reason_is_enough(store: Store) -> None:

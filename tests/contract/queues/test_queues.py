@@ -1,6 +1,7 @@
 """Queues as a whole: paused, resumed and counted."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -276,6 +277,44 @@ def test_a_queue_is_listed_until_it_is_forgotten_although_all_its_jobs_are_delet
     assert queue in store.list_queues()
     assert store.forget_queue(queue)
     assert queue not in store.list_queues()
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # which lists queues by names that it was told; SQLite by what is in it
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store, queue: enqueue(store, spec(queue)),
+        lambda store, queue: put_schedule(store, schedule(queue)),
+        lambda store, queue: put_configuration(store, configuration(queue)),
+        lambda store, queue: store.pause_queue(queue),
+    ],
+    ids=["enqueue", "put a schedule", "put a configuration", "pause"],
+)
+def test_a_queue_that_another_process_forgot_is_listed_as_soon_as_it_is_used(
+    use: Callable[[Store, str], object], store: Store, open_again: OpenStore
+) -> None:
+    """A program that only enqueues hears of no definition that goes."""
+    queue = new_queue()
+    store.delete_jobs([ended_job(store, queue, JobState.CANCELLED)])
+    other = open_again()
+    assert other.forget_queue(queue)
+
+    use(store, queue)
+
+    assert other.list_queues() == [queue]
+
+
+def test_a_job_that_comes_to_a_queue_which_another_process_forgot_is_found_by_everybody(
+    store: Store, open_again: OpenStore
+) -> None:
+    queue = new_queue()
+    store.delete_jobs([ended_job(store, queue, JobState.CANCELLED)])
+    other = open_again()
+    assert other.forget_queue(queue)
+
+    (job_id,) = enqueue(store, spec(queue))
+
+    assert state_of(other, job_id) is JobState.QUEUED
 
 
 def end_a_job_of_which_all_is_kept(store: Store) -> str:

@@ -1,5 +1,7 @@
 """A job type may bound its own history: the oldest ended jobs of its last series go first."""
 
+import itertools
+from functools import partial
 from itertools import takewhile
 
 import pytest
@@ -14,7 +16,9 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.sqlite.nouns import history
+from tests.conftest import OpenStore
 from tests.contract.building import claim_one, finish, log_batch, messages_of, succeed
+from tests.contract.steps import run_with
 
 _FOR_EVER = 10**12
 
@@ -39,6 +43,30 @@ def test_only_the_latest_of_a_bounded_type_are_kept(store: Store) -> None:
     assert [job.id for job in store.list_series(queue, "own", limit=10)] == [*ids[3:5], waiting]
     assert store.count_series(queue, "other") == 5
     assert store.count_series(queue, "all") == 8
+
+
+@pytest.mark.stores("redis")  # which takes a step for each question
+def test_nodes_that_trim_at_once_keep_as_many_as_a_bounded_type_says(store: Store, open_again: OpenStore) -> None:
+    clock, other = ManualClock(store.now()), open_again()
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    bounded = JobType(uuid=new_id(1), name="bounded", executor="log", series=("own",), history_max_count=3)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [bounded])
+    first, second = (
+        Retention(one, Engine(one, clock).definitions, max_age_ms=_FOR_EVER, max_count=1_000) for one in (store, other)
+    )
+    for number in itertools.count():
+        for _ in range(5):
+            clock.advance(100)
+            engine.intake.enqueue([JobRequest(job_type="bounded")])
+            finish(store, succeed(claim_one(store, queue, now=clock.now())), now=clock.now())
+        now = clock.now()
+
+        ran = run_with(store, number, partial(first.run_once, now), before=partial(second.run_once, now))
+
+        assert store.count_series(queue, "own") == 3, f"another trimmed before step {number}"
+        if not ran.is_reached:
+            break
 
 
 def test_logs_of_a_type_are_forgotten_at_their_age_and_its_jobs_stay(store: Store) -> None:

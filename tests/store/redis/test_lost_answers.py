@@ -3,6 +3,8 @@ is repeated unseen, and what may not is told to the caller and happened once."""
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
+from itertools import count
 
 import pytest
 from msgspec import structs
@@ -35,8 +37,9 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.contract.events.configuring import await_ends
 from tests.contract.schedules.scheduling import MINUTE, found, put, schedule
-from tests.contract.steps import run_with
+from tests.contract.steps import lose_answer, run_with
 from tests.servers import RedisCluster, RedisServer, raw_command
 from tests.system.proxy import Proxy, proxied
 
@@ -200,6 +203,24 @@ def test_a_cancellation_is_repeated_and_tells_what_it_did(line: Line) -> None:
     assert line.lost == 1
     assert find(store, waiting).state is JobState.CANCELLED
     assert store.read_totals(queue).cancelled == 2
+
+
+def test_a_cancellation_tells_what_it_did_also_if_other_ends_are_waited_for_when_it_is_repeated(line: Line) -> None:
+    store, queue = line.store, line.queue
+
+    def changes() -> None:
+        with closing(store.reopen()) as other:
+            await_ends(other)
+        lose_answer()
+
+    for number in count():
+        (waiting,) = enqueue(store, spec(queue))
+
+        ran = run_with(store, number, partial(store.cancel_jobs, [waiting], now=NOW), after=changes)
+
+        assert ran.answer == [CancelAnswer.CANCELLED], f"the answer to step {number} was lost"
+        if not ran.is_reached:
+            break
 
 
 def test_a_retry_is_repeated_and_tells_what_it_did(line: Line) -> None:

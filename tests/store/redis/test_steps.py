@@ -1,6 +1,8 @@
 """No single step of Redis takes long, whatever there is."""
 
+import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from redis import Redis
@@ -30,7 +32,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.steps import count_steps
+from tests.contract.steps import count_steps, run_with
 from tests.patience import DEADLINE_S
 from tests.servers import RedisServer, raw_command
 
@@ -123,6 +125,19 @@ def test_few_large_jobs_of_one_state_do_not_count_for_all_others(
     assert kept[0] <= after[JobState.FAILED] <= kept[1]
     for state in (JobState.SUCCEEDED, JobState.CANCELLED):
         assert abs(after[state] / before[state] - after[JobState.FAILED] / before[JobState.FAILED]) < 0.15
+    store.close()
+
+
+def test_history_within_its_bytes_stays_although_a_sample_may_have_its_only_large_job(server: RedisServer) -> None:
+    store, queue = open_store(f"{server.url}?history_max_bytes=2000000"), new_queue()
+    ids = enqueue(store, *(spec(queue) for _ in range(900)))
+    for n, claim in enumerate(claim_all(store, queue)):
+        finish(store, succeed(claim, NOW + n, "x" * 200_000 if n == 450 else ""), now=NOW + n)
+
+    trimmed = [store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50) for _ in range(400)]
+
+    assert trimmed == [0] * 400
+    assert counts(store, queue) == {JobState.SUCCEEDED: len(ids)}
     store.close()
 
 
@@ -252,6 +267,24 @@ def test_nothing_stays_in_the_inbox_of_a_node_that_is_gone(server: RedisServer, 
         store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
 
     assert (before, raw_command(server.port, "EXISTS", inbox)) == ("1", "0")
+    store.close()
+
+
+def test_nothing_stays_in_the_inbox_of_a_node_that_leaves_while_its_job_is_cancelled(server: RedisServer) -> None:
+    store, other, node = open_store(server.url), open_store(server.url), new_node()
+    for number in itertools.count():
+        queue = new_queue()
+        ids = enqueue(store, spec(queue))
+        claim_one(store, queue, node=node)
+        leave = partial(other.leave_queue, queue, node, floor=0, now=NOW)
+
+        ran = run_with(store, number, partial(store.cancel_jobs, ids, now=NOW), before=leave)
+
+        if not ran.is_reached:
+            break
+        assert raw_command(server.port, "EXISTS", QueueKeys(queue).inbox(node)) == "0", f"it left before step {number}"
+    assert raw_command(server.port, "EXISTS", QueueKeys(queue).inbox(node)) == "1", "it has not left"
+    other.close()
     store.close()
 
 

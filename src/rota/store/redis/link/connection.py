@@ -43,6 +43,9 @@ from rota.store.redis.link.packing import pack_quickly
 
 CONNECT_TIMEOUT_S = 5.0
 _ANSWER_TIMEOUT_S = 10
+_MOST_CONNECTIONS = 2**31 - 1
+"""No bound of ours: there are as many as threads that ask at once, and these wait for the server. redis-py 8 by itself
+refuses the 101st, at once."""
 _OLDEST_SERVER = (6, 2)
 _CODE = re.compile(r"^[A-Z]+(?= )|(?<=: )-[A-Z]+ ")
 _PASSING = (
@@ -112,6 +115,7 @@ class Address:
             "socket_timeout": timeout_s,
             "socket_connect_timeout": connect_timeout_s,
             "socket_keepalive": True,
+            "max_connections": _MOST_CONNECTIONS,
             "client_name": "rota",
             "protocol": 2,
             "redis_connect_func": greet,

@@ -43,7 +43,10 @@ class RedisAudit(RedisPart):
     def trim_audit(self, *, older_than: int, keep: int, limit: int) -> int:
         bound, _ = ids_between(max(older_than, 0), max(older_than, 0))
         old = self._redis.zrangebylex(AUDIT, "-", f"({bound}", start=0, num=limit)
-        beyond = min(max(self._redis.zcard(AUDIT) - keep, 0), limit)
-        if beyond > len(old):
-            old = self._redis.zrange(AUDIT, 0, beyond - 1)
+        surplus = min(self._redis.zcard(AUDIT) - keep, limit)
+        if len(old) < surplus:
+            oldest = self._redis.zrange(AUDIT, 0, surplus - 1)
+            # Counted again: if another node forgot some before these were read, so many fewer of them are too many.
+            beyond = oldest[: max(self._redis.zcard(AUDIT) - keep, 0)]
+            old = max(old, beyond, key=len)
         return self._redis.zrem(AUDIT, *old) if old else 0

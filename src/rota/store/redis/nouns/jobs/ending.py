@@ -51,7 +51,8 @@ class RedisEnding(RedisJobReading, RedisAwaited):
             nonlocal was_repeated
             events = self._events_if_ended(queue, job_ids, ending)
             args = [now, encode(ending), *stats_args(now), *events, *job_ids]
-            words, was_repeated = self._link.run_and_tell("cancel_jobs", keys, args)
+            words, is_repeated = self._link.run_and_tell("cancel_jobs", keys, args)
+            was_repeated |= is_repeated
             return words
 
         words = self._until_known(queue, cancel)

@@ -20,6 +20,8 @@ from rota.store.redis.nouns.jobs.enqueue import Enqueue, NewJobs
 from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
+_FORGOTTEN = -1
+"""The answer of `enqueue_jobs.lua` if the queue was forgotten since it was listed."""
 MOST_DELETED = 500
 """Jobs that one step forgets: their logs are many small values."""
 
@@ -32,7 +34,6 @@ class RedisJobs(RedisEnding):
         by_queue = enqueue.by_queue(self._lookup.look_for(specs))
         try:
             for new in by_queue:
-                self._remember_queue(new.queue)
                 if self._enqueue(new) < len(new.specs):
                     self._enqueue_after_expired(new)
         except StoreFull as error:
@@ -50,10 +51,17 @@ class RedisJobs(RedisEnding):
     def _enqueue(self, new: NewJobs) -> int:
         """One step for all of them, whatever their number: a server that is full takes all or none. Returns how many
         were accepted."""
-        answer, was_repeated = self._admit(new)
+        is_known = new.queue in self._known_queues
+        if not is_known:
+            self._remember_queue(new.queue)
+        answer, was_repeated = self._admit(new, is_known=is_known)
         while isinstance(answer, int):
-            new = new.after(self._lookup.look_for(new.specs))
-            answer, is_repeated = self._admit(new)
+            if answer == _FORGOTTEN:
+                self._remember_queue(new.queue)
+                is_known = False
+            else:
+                new = new.after(self._lookup.look_for(new.specs))
+            answer, is_repeated = self._admit(new, is_known=is_known)
             was_repeated |= is_repeated
         if not answer:
             return new.accept_all_but({})
@@ -61,11 +69,12 @@ class RedisJobs(RedisEnding):
         refused = {number: text for number, text in zip(answer[::2], answer[1::2], strict=True) if number not in own}
         return new.accept_all_but(refused)
 
-    def _admit(self, new: NewJobs) -> tuple[Any, bool]:
-        """What `enqueue_jobs.lua` answers, and whether it was repeated."""
+    def _admit(self, new: NewJobs, *, is_known: bool) -> tuple[Any, bool]:
+        """What `enqueue_jobs.lua` answers, and whether it was repeated. `is_known` says that the queue was listed some
+        time ago: it may have been forgotten since."""
         k, now, look = self._keys_of(new.queue), new.now, new.look
         keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
-        args = [*stats_args(now), *look.args_of(new.specs)]
+        args = [*stats_args(now), int(is_known), *look.args_of(new.specs)]
         for spec in new.specs:
             args += new_entry(spec, now)
         return self._link.run_and_tell("enqueue_jobs", keys if look.seen is None else [*keys, CHOSEN_IDS], args)

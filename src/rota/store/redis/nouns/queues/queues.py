@@ -16,6 +16,7 @@ class RedisQueues(RedisPart):
     def __init__(self, link: Link) -> None:
         super().__init__(link)
         self._known_queues: set[str] = set()
+        """Those that were listed when this process looked last: another may have forgotten one since."""
 
     def pause_queue(self, queue: str) -> None:
         self._remember_queue(queue)
@@ -35,9 +36,8 @@ class RedisQueues(RedisPart):
 
     def _remember_queue(self, queue: str) -> None:
         """Have a queue listed from now on, whether it has a node type or not."""
-        if queue not in self._known_queues:
-            self._redis.sadd(QUEUES, queue)
-            self._known_queues.add(queue)
+        self._redis.sadd(QUEUES, queue)
+        self._known_queues.add(queue)
 
     def forget_queue(self, queue: str) -> bool:
         if self._redis.hexists(NODE_TYPES.bodies, queue):

@@ -14,7 +14,8 @@ def push_signal(link: Link, list_key: str, item: str) -> None:
 def tell_to_cancel(link: Link, keys: QueueKeys, job_id: str, token: str) -> None:
     """Tell the node of a running job. A short cut: should it be lost, or the node be of an older version, which knows
     no tokens here, the node hears of the cancellation when it renews its claims."""
-    push_signal(link, keys.inbox(node_of_token(token)), f"{job_id} {token}")
+    node = node_of_token(token)
+    link.run("tell_to_cancel", [keys.inbox(node), keys.pulses], [node, f"{job_id} {token}"])
 
 
 def read_cancellation(item: str, node: str) -> Cancellation:
