@@ -2,6 +2,7 @@
 --
 -- KEYS[1] foreign  hash: field -> text
 -- KEYS[2] memory   hash: field -> what was agreed
+-- ARGV none
 -- Returns both, each as a list of fields and values.
 local foreign, memory = KEYS[1], KEYS[2]
 
