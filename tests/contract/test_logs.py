@@ -309,6 +309,19 @@ def test_a_stale_token_cannot_say_how_far_a_job_is(store: Store) -> None:
     assert store.read_progress(queue, [claimed.spec.id]) == {}
 
 
+def test_the_progress_of_a_job_is_forgotten_with_its_log(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue), spec(queue))
+    ended, running = claim_all(store, queue)
+    progress = Progress(done=1, time=NOW)
+    store.append_logs([replace(log_batch(one, "line"), progress=progress) for one in (ended, running)])
+    finish(store, succeed(ended))
+
+    store.delete_logs([ended.spec.id, running.spec.id])
+
+    assert store.read_progress(queue, [ended.spec.id, running.spec.id]) == {running.spec.id: progress}
+
+
 def test_the_progress_of_a_deleted_job_is_forgotten(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue))

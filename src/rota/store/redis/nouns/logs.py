@@ -40,7 +40,7 @@ class RedisLogs(RedisJobReading):
         for queue, ids in self._lookup.by_queue(job_ids).items():
             keys = self._keys_of(queue)
             for part in parts_of(ids):
-                answers = self._link.run("delete_logs", [keys.ended, *map(keys.log, part)], part)
+                answers = self._link.run("delete_logs", [keys.ended, keys.progress, *map(keys.log, part)], part)
                 forgotten |= {job_id for job_id, done in zip(part, answers, strict=True) if done}
         return [job_id in forgotten for job_id in job_ids]
 
