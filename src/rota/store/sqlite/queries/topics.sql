@@ -33,8 +33,10 @@ SELECT name, next_offset,
 FROM topics WHERE name > :after ORDER BY name LIMIT :limit;
 
 -- name: trim_topics
--- Forget records among the oldest of a topic: those that are too old, and those before a place.
+-- Forget the oldest records of a topic: those that are too old, and those before a place. None behind one that stays, so
+-- that there is no gap where the clock of a publisher was behind.
 DELETE FROM topic_records WHERE topic = :topic AND place IN (
-  SELECT place FROM (
-    SELECT place, published FROM topic_records WHERE topic = :topic ORDER BY place LIMIT :limit)
-  WHERE published < :older_than OR place < :kept_from);
+  WITH
+    oldest AS (SELECT place, published FROM topic_records WHERE topic = :topic ORDER BY place LIMIT :limit),
+    staying AS (SELECT min(place) AS place FROM oldest WHERE published >= :older_than AND place >= :kept_from)
+  SELECT place FROM oldest WHERE place < coalesce((SELECT place FROM staying), place + 1));
