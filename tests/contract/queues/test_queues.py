@@ -216,6 +216,26 @@ def test_a_queue_is_listed_while_schedules_are_due_in_it(store: Store) -> None:
     assert sorted(store.list_queues()) == [first, second]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store, queue: put_schedule(store, schedule(queue), due=None),
+        lambda store, queue: put_configuration(store, configuration(queue)),
+        lambda store, queue: store.pause_queue(queue),
+    ],
+    ids=["schedule that is not due", "configuration", "pause"],
+)
+def test_a_queue_is_listed_while_anything_of_it_is_remembered(
+    use: Callable[[Store, str], object], store: Store
+) -> None:
+    """A copy would leave it out, and nobody would ever forget it."""
+    queue = new_queue()
+
+    use(store, queue)
+
+    assert store.list_queues() == [queue]
+
+
 def test_a_queue_without_a_node_type_and_jobs_is_forgotten_with_what_was_counted(store: Store) -> None:
     queue = new_queue()
     job_id = ended_job(store, queue, JobState.FAILED)

@@ -75,7 +75,7 @@ SELECT minute, word, jobs FROM stats
 WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
 
 -- name: list_queues
--- Every queue that has jobs, schedules that are due some time, counts or a definition. Each index is asked for its next queue; DISTINCT would read all rows.
+-- Every queue that has a definition or jobs, schedules, configurations, ends that nobody took or counts, or is paused. Each index is asked for its next queue; DISTINCT would read all rows.
 WITH RECURSIVE
   ended (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
@@ -96,8 +96,14 @@ WITH RECURSIVE
     SELECT MIN(queue) FROM jobs WHERE state = 'running'
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL),
   scheduled (queue) AS (
-    SELECT MIN(queue) FROM schedules WHERE due IS NOT NULL
-    UNION ALL SELECT (SELECT MIN(queue) FROM schedules WHERE due IS NOT NULL AND queue > scheduled.queue) FROM scheduled WHERE queue IS NOT NULL),
+    SELECT MIN(queue) FROM schedules
+    UNION ALL SELECT (SELECT MIN(queue) FROM schedules WHERE queue > scheduled.queue) FROM scheduled WHERE queue IS NOT NULL),
+  configured (queue) AS (
+    SELECT MIN(queue) FROM configurations
+    UNION ALL SELECT (SELECT MIN(queue) FROM configurations WHERE queue > configured.queue) FROM configured WHERE queue IS NOT NULL),
+  told (queue) AS (
+    SELECT MIN(queue) FROM outbox
+    UNION ALL SELECT (SELECT MIN(queue) FROM outbox WHERE queue > told.queue) FROM told WHERE queue IS NOT NULL),
   counted (queue) AS (
     SELECT MIN(queue) FROM stats
     UNION ALL SELECT (SELECT MIN(queue) FROM stats WHERE queue > counted.queue) FROM counted WHERE queue IS NOT NULL)
@@ -105,7 +111,8 @@ SELECT uuid FROM node_types
 UNION SELECT queue FROM (
   SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM blocked
   UNION SELECT queue FROM limited UNION SELECT queue FROM delayed UNION SELECT queue FROM running
-  UNION SELECT queue FROM scheduled UNION SELECT queue FROM counted)
+  UNION SELECT queue FROM scheduled UNION SELECT queue FROM configured UNION SELECT queue FROM told
+  UNION SELECT queue FROM counted UNION SELECT queue FROM paused_queues)
 WHERE queue IS NOT NULL;
 
 -- name: is_queue_used
