@@ -178,6 +178,20 @@ def test_a_queue_keeps_its_counts_its_pause_its_fence_and_its_outbox(store: Stor
     assert counts(target, queue) == {}
 
 
+def test_a_fencing_number_does_not_go_back_when_a_copy_comes(store: Store, other: Store) -> None:
+    queue = new_queue()
+    fences = []
+    for one, now in ((other, NOW), (store, LATER)):
+        enqueue(one, spec(queue, lock_key="door"))
+        claimed = claim_one(one, queue, now=now)
+        finish(one, succeed(claimed))
+        fences.append(claimed.fence)
+
+    restore(other, store, queue)
+
+    assert store.copy_queue(queue).fence == max(fences) == fences[1] > fences[0]
+
+
 def test_schedules_and_configurations_of_the_queue_are_in_its_copy(store: Store) -> None:
     queue = new_queue()
     schedule = scheduling.put(store, scheduling.schedule(queue))

@@ -1,4 +1,4 @@
--- Keep what was counted in a queue elsewhere, its outbox and its fencing number.
+-- Keep what was counted in a queue elsewhere, its outbox and its fencing number, which only grows.
 --
 -- KEYS[1] outbox    sorted set: ends of jobs that are yet to be taken as events, by time
 -- KEYS[2] fence     string: the last number that a run under a lock was given
@@ -21,4 +21,4 @@ for n = 4, #KEYS do
   local stats = KEYS[n]
   redis.call('EXPIRE', stats, expiry)
 end
-if last_fence ~= '0' then redis.call('SET', fence, last_fence) end
+if tonumber(last_fence) > tonumber(redis.call('GET', fence) or '0') then redis.call('SET', fence, last_fence) end
