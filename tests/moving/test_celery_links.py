@@ -4,12 +4,14 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rota import InvalidInput, JobFailed
+from rota import InvalidInput, JobFailed, NotFound
+from rota.clock import as_millis
 from rota.moving.celery import Celery, Task, chain, chord, group, soft_limit
 from rota.moving.celery.exceptions import SoftTimeLimitExceeded
 from rota.moving.celery.soft_limit import _Limit, call_within
@@ -308,6 +310,43 @@ def test_a_link_has_the_arguments_by_name_and_the_options_that_it_was_given(app:
 
     linked = app.__rota_app__.handle(app.AsyncResult(f"{job_id_of('task_id', 'sum')} link 0")._handle.id).job
     assert (linked.spec.arguments, linked.spec.priority, linked.results) == ({"x": 3, "y": 10}, 9, 13)
+
+
+def test_a_link_may_say_when_by_an_instant_or_a_span(app: Celery) -> None:
+    task = app.task(add)
+    soon = datetime.now(UTC) + timedelta(milliseconds=50)
+    end = soon + timedelta(hours=1)
+    links = [task.s(3).set(eta=soon, expires=timedelta(hours=2)), task.s(4).set(expires=end, task_id="own")]
+    task.apply_async((1, 2), link=links, task_id="sum")
+    work(app)
+
+    handle = app.__rota_app__.handle
+    later = handle(app.AsyncResult(f"{job_id_of('task_id', 'sum')} link 0")._handle.id).job.spec
+    own = handle(app.AsyncResult("own")._handle.id).job.spec
+    assert (later.run_at, (later.expires_at or 0) - later.enqueued_at) == (as_millis(soon), 2 * 3600 * 1000)
+    assert (own.run_at, own.expires_at) == (None, as_millis(end))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"eta": "tomorrow"}, "eta: must be a datetime"),
+        ({"countdown": 1, "eta": datetime.now(UTC)}, "eta: cannot stand beside countdown"),
+        ({"headers": {}}, "headers"),
+        ({"link": "another"}, "link: takes tasks that nothing follows"),
+        ({"link_error": "another"}, "link: takes tasks that nothing follows"),
+    ],
+)
+def test_what_a_link_cannot_be_given_is_refused_before_there_is_a_job(
+    app: Celery, options: dict[str, object], told: str
+) -> None:
+    task = app.task(add)
+
+    with pytest.raises(InvalidInput, match=told):
+        task.apply_async((1, 2), link=task.s(3).set(**options), task_id="sum")
+
+    with pytest.raises(NotFound):
+        app.__rota_app__.handle(job_id_of("task_id", "sum")).job  # noqa: B018  asking raises
 
 
 def remind(line: str = "again", path: str = "letters") -> None:

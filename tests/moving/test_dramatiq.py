@@ -242,6 +242,13 @@ def test_options_of_a_message_are_in_milliseconds(broker: Broker) -> None:
     assert (specs[0].timeout_ms, specs[0].arguments) == (2_500, {"a": 1, "b": 2})
 
 
+def test_only_an_actor_may_have_no_time_limit(broker: Broker) -> None:
+    actor = dramatiq.actor(add)
+
+    with pytest.raises(InvalidInput, match="time_limit: of one message must be finite; give its actor"):
+        actor.send_with_options(args=(1,), time_limit=float("inf"))
+
+
 async def fail_later() -> None:
     raise LookupError("no")
 

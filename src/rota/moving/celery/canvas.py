@@ -12,7 +12,7 @@ from rota.moving.common.functions import positional_names
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.flow import Flow
 from rota.sdk.tasks.flow import group as group_of
-from rota.sdk.tasks.task import TaskFunction
+from rota.sdk.tasks.task import Enqueueing, TaskFunction
 
 
 class CanvasTask(Protocol):
@@ -26,6 +26,8 @@ class CanvasTask(Protocol):
 
     @property
     def sdk_task(self) -> TaskFunction[..., Any, Any]: ...
+
+    def with_options(self, **options: Any) -> Enqueueing[..., Any]: ...
 
     def apply_async(
         self, args: Sequence[object] | None = None, kwargs: Mapping[str, object] | None = None, **options: Any

@@ -3,6 +3,7 @@
 import inspect
 import logging
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from rota.moving.celery.canvas import Signature
 from rota.moving.celery.options import LINKS
 from rota.sdk.tasks.current_job import current_job
 
+_FOLLOWING = ("link", "link_error")
+_TIMES = ("eta", "expires")
 _logger = logging.getLogger("rota.celery")
 
 
@@ -65,7 +68,22 @@ def _links(field: str, given: object) -> list[Link]:
 def _link(field: str, given: object) -> Link:
     if not isinstance(given, Signature):
         raise InvalidInput(field, f"takes single tasks, such as add.s(1), not {type(given).__name__}; chain the others")
-    return Link(given.task.name, list(given.args), given.kwargs, given.options, given.immutable)
+    return Link(given.task.name, list(given.args), given.kwargs, _carried(field, given), given.immutable)
+
+
+def _carried(field: str, given: Signature) -> dict[str, Any]:
+    """Its options as JSON has them. What could not be done is refused now, not when the job before it has succeeded."""
+    options = {name: value for name, value in given.options.items() if value is not None}
+    if not options.keys().isdisjoint(_FOLLOWING):
+        raise InvalidInput(field, "takes tasks that nothing follows; chain the others")
+    given.task.with_options(**options)
+    return {name: one.total_seconds() if isinstance(one, timedelta) else one for name, one in options.items()}
+
+
+def _options(link: Link) -> dict[str, Any]:
+    """As they were given: times are text on the way."""
+    given = link.options
+    return given | {name: datetime.fromisoformat(given[name]) for name in _TIMES if isinstance(given.get(name), str)}
 
 
 def _task(tasks: Mapping[str, Any], link: Link) -> Any:
@@ -84,8 +102,8 @@ def _tell(tasks: Mapping[str, Any], link: Link, request: object, error: Exceptio
 
 def _enqueue(tasks: Mapping[str, Any], link: Link, first: object, *, name: str) -> None:
     args = link.args if link.immutable else [first, *link.args]
-    task_id = f"{current_job().id} {name}"
-    _task(tasks, link).apply_async(args, link.kwargs, task_id=task_id, **link.options)
+    options = {"task_id": f"{current_job().id} {name}", **_options(link)}
+    _task(tasks, link).apply_async(args, link.kwargs, **options)
 
 
 def _takes_more_than_one(task: Any, link: Link) -> bool:

@@ -22,7 +22,7 @@ from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.current_job import current_job
 from rota.sdk.tasks.options import CallOptions
 from rota.sdk.tasks.plan import place_of
-from rota.sdk.tasks.task import TaskFunction
+from rota.sdk.tasks.task import Enqueueing, TaskFunction
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -139,13 +139,18 @@ class Task(Generic[P, R]):
     ) -> AsyncResult[R]:
         """Make a job of it. Takes `countdown`, `eta`, `expires`, `queue`, `priority`, `task_id`, `time_limit`, `link`
         and `link_error`."""
+        task = self.with_options(task_id=task_id, **options)
+        links = carried_links(options.get("link"), options.get("link_error"))
+        handle = task.enqueue(*(args or ()), **(kwargs or {}), **links)
+        return AsyncResult(task_id or handle.id, app=self.rota_app)
+
+    def with_options(self, *, task_id: str | None = None, **options: object) -> Enqueueing[..., Any]:
+        """The task as Rota's programs have it, with what `apply_async` is given; `InvalidInput` if it cannot be."""
         CALL.check([name for name, value in options.items() if value is not None])
         fields = self._call_options(options)
         if task_id is not None:
             fields["id"] = job_id_of("task_id", task_id)
-        links = carried_links(options.get("link"), options.get("link_error"))
-        handle = self.sdk_task.options(**fields).enqueue(*(args or ()), **(kwargs or {}), **links)
-        return AsyncResult(task_id or handle.id, app=self.rota_app)
+        return self.sdk_task.options(**fields)
 
     def _call_options(self, given: Mapping[str, object]) -> CallOptions:
         options = {name: value for name, value in given.items() if value is not None}

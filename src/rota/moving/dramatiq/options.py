@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rota.errors import InvalidInput
 from rota.model.runs.retry import MAX_ATTEMPTS, MAX_DELAY_MS, RetryPolicy
 from rota.moving.common.refusing import Options
 from rota.sdk.tasks.options import CallOptions, TaskOptions
@@ -84,6 +85,8 @@ def read_call(given: Mapping[str, Any], retrying: Mapping[str, Any]) -> CallOpti
     if any(name in options for name in _RETRYING):
         fields["retries"] = _policy({**retrying, **options})
     if "time_limit" in options:
+        if not math.isfinite(options["time_limit"]):
+            raise InvalidInput("time_limit", "of one message must be finite; give its actor time_limit=float('inf')")
         fields["timeout"] = options["time_limit"] / 1000
     if "max_age" in options:
         fields["expires"] = options["max_age"] / 1000
