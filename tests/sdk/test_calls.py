@@ -68,6 +68,12 @@ def test_many_jobs_are_changed_by_conditions_and_all_only_if_there_are_none(chan
     ]
 
 
+@pytest.mark.parametrize("ask", [calls.cancel_jobs, calls.retry_jobs, calls.delete_jobs, calls.list_jobs])
+def test_an_empty_list_of_states_does_not_mean_all_jobs(ask: Any) -> None:
+    with pytest.raises(InvalidInput, match="state: names no state"):
+        ask(Which(state=[]))
+
+
 @pytest.mark.parametrize(
     ("call", "query"),
     [

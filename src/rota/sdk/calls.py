@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from rota.errors import InvalidInput
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.inputs import NewJob, Which
 from rota.sdk.shapes import (
@@ -208,8 +209,11 @@ def _change_many(verb: str, which: Which, dry_run: bool) -> Call[Changed]:
 
 
 def _conditions(which: Which | None) -> dict[str, Any]:
-    given = {} if which is None else {name: getattr(which, name) for name in which.__struct_fields__}
-    return {name: value for name, value in given.items() if value not in (None, [])}
+    if which is None:
+        return {}
+    if which.state == []:  # which was put together, and is not to mean all jobs
+        raise InvalidInput("state", "names no state; leave it out for jobs of every state")
+    return present({name: getattr(which, name) for name in which.__struct_fields__})
 
 
 # -- logs ----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ class NewJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Which(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Conditions that jobs must all meet; an absent one accepts everything."""
 
-    state: list[str] = []
+    state: list[str] | None = None
     job_type: str | None = None
     node_type: str | None = None
     node: str | None = None
