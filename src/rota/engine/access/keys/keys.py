@@ -1,7 +1,7 @@
 """The keys of an installation, for people: made, listed, revoked. What a key is worth to a server is in `key_ring.py`.
 
 Over HTTP nobody gets beyond what they have: a key makes and revokes only keys that may do no more than it may itself,
-and that live no longer.
+and makes none that lives longer.
 """
 
 from collections.abc import Iterable
