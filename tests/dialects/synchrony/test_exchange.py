@@ -565,8 +565,7 @@ def test_what_is_defined_here_while_the_server_is_away_is_shown_in_the_next_roun
     access = Faults(cast(RedisStore, store).access())
     speaker = Speaker(store, access=cast(RedisAccess, access))
     define_natively(speaker)
-    # The turn is taken by a script too.
-    (access.after if is_done else access.before)("run", lambda: None, be_away)
+    (access.after if is_done else access.before)("run", lambda: None, be_away)  # what is there is read first
 
     with pytest.raises(StoreUnavailable):
         speaker.round()
@@ -604,7 +603,7 @@ def test_a_change_that_comes_while_the_other_side_is_written_is_not_overwritten(
     def change_there() -> None:
         speaker.write("node_types", "gpu", node_type_record(thread_count=7))
 
-    access.before("run", change_there)
+    access.before("run", lambda: None, change_there)  # what is there is read first
     speaker.round()
     assert speaker.shown("node_types")["gpu"]["thread_count"] == 7
     speaker.round()
