@@ -71,6 +71,19 @@ def test_job_types_are_listed_by_name(store: Store) -> None:
     assert store.list_job_types() == [a, b, c]
 
 
+def test_what_is_put_without_a_field_has_its_default_again(store: Store) -> None:
+    node = node_type("gpu", thread_count=3)
+    job = structs.replace(job_type("report"), retry=RetryPolicy(attempts=5), managed_by="file")
+    store.put_node_types([structs.replace(node, managed_by="file")])
+    store.put_job_types([job])
+
+    store.put_node_types([node])
+    store.put_job_types([job_type("report", job.uuid)])
+
+    assert store.list_node_types() == [node]
+    assert store.list_job_types() == [structs.replace(job_type("report", job.uuid), version=2)]
+
+
 def test_a_node_type_comes_back_as_it_was_put(store: Store) -> None:
     kept = NodeType(uuid=new_id(NOW), name="gpu/large.1", thread_count=10_000, managed_by="file")
 

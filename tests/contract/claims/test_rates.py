@@ -482,6 +482,19 @@ def test_keys_are_forgotten_although_nothing_is_claimed_any_more(store: Store) -
     assert len(given(store, queue, now=NOW + MINUTE)) == 1
 
 
+def test_a_key_is_remembered_as_long_as_its_last_start_counts(store: Store) -> None:
+    queue, half = new_queue(), MINUTE // 2
+    ids = enqueue(store, *(limited(queue) for _ in range(2)))
+    assert [*given(store, queue, limit=1), *given(store, queue, now=NOW + half)] == ids
+    enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), "other", {})))
+
+    assert len(given(store, queue, now=NOW + MINUTE)) == 1, "whoever counts a start forgets others"
+    assert store.forget_rates(queue, now=NOW + MINUTE + half - 1, limit=9) == 0
+    more = enqueue(store, *(limited(queue) for _ in range(2)))
+
+    assert given(store, queue, now=NOW + MINUTE + half - 1) == more[:1]
+
+
 def test_keys_for_which_jobs_wait_keep_no_other_from_being_forgotten(store: Store) -> None:
     """However many there are: nothing is claimed in a queue that is paused, or that nobody serves."""
     queue, later = new_queue(), NOW + 2 * MINUTE

@@ -201,7 +201,7 @@ def test_the_index_finds_a_dependency_by_its_resource(
 ) -> None:
     queue = new_queue()
     # Neighbours in the index must not hide it.
-    for name in ("/in/y/", "/inn/", "d", "data", "zz", "été", "/in/a"):
+    for name in ("/in/y/", "/inn/", "d", "data", "x", "zz", "été", "/in/a"):
         put(store, configuration(queue, dependency(name, match=Match.PREFIX), dependency(name, "TABLE")))
     one = put(store, configuration(queue, wanted)).configuration
 

@@ -9,7 +9,7 @@ from rota.model.job import Claim, JobState
 from rota.model.runs.outcome import cancelled
 from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.contract.jobs import CancelAnswer
+from rota.store.contract.jobs import CancelAnswer, JobQuery
 from tests.contract.building import (
     FAR_MS,
     LATER,
@@ -25,6 +25,7 @@ from tests.contract.building import (
     finish,
     given,
     interrupt,
+    listed,
     new_node,
     new_queue,
     reclaim,
@@ -170,6 +171,20 @@ def test_the_request_takes_effect_when_the_job(store: Store, settle: Callable[[C
     assert (found.state, found.ended_at) == (JobState.CANCELLED, NOW + 3)
     assert next_one.spec.lock_key == "l"
     assert enqueue(store, same_key) == [same_key.id]
+
+
+@pytest.mark.parametrize("settle", RETURNS.values(), ids=RETURNS.keys())
+def test_in_history_the_job_has_its_place_by_when_it_ended(store: Store, settle: Callable[[Claim], Settlement]) -> None:
+    queue = new_queue()
+    first, second, third = enqueue(store, spec(queue), spec(queue, priority=1), spec(queue))
+    claimed = claim_one(store, queue)
+    store.cancel_jobs([first], now=NOW + 1)
+    store.cancel_jobs([second], now=NOW + 1)
+    finish(store, settle(claimed), now=NOW + 3)
+    store.cancel_jobs([third], now=NOW + 5)
+
+    history = JobQuery(queue=queue, states=frozenset({JobState.CANCELLED}))
+    assert listed(store, history) == [third, second, first]
 
 
 def test_the_request_takes_effect_when_the_node_dies(store: Store) -> None:

@@ -86,6 +86,27 @@ def test_a_job_never_was_if_the_transaction_is_rolled_back(store: Store, connect
 
 
 @ON_A_FILE
+def test_either_all_jobs_of_a_call_or_none_are_part_of_the_transaction(
+    store: Store, connection: sqlite3.Connection
+) -> None:
+    queue = new_queue()
+    good, bad = spec(queue), spec(queue)
+    connection.execute("INSERT INTO orders VALUES (1)")
+    connection.execute(
+        "CREATE TEMP TRIGGER full BEFORE INSERT ON main.jobs"
+        f" WHEN NEW.id = '{bad.id}' BEGIN SELECT RAISE(FAIL, 'the disk is full'); END"
+    )
+
+    with pytest.raises(sqlite3.DatabaseError, match="the disk is full"):
+        store.enqueue_jobs_within(connection, [good, bad], now=NOW)
+    connection.commit()
+
+    assert states_of(store, [good.id, bad.id]) == [None, None]
+    assert store.read_totals(queue).enqueued == 0
+    assert connection.execute("SELECT number FROM orders").fetchall() == [(1,)], "the application's own work stays"
+
+
+@ON_A_FILE
 def test_it_begins_the_transaction_that_was_not_begun(store: Store, connection: sqlite3.Connection) -> None:
     queue = new_queue()
 

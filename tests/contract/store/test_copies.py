@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from rota.model.job import Job, JobState
+from rota.model.rate import Rate, rate_key
 from rota.model.runs.log import LogEntry
 from rota.model.runs.progress import Progress
 from rota.model.topics.topic import TopicRecord
@@ -84,6 +85,24 @@ def test_every_waiting_and_ended_job_is_the_same_elsewhere(store: Store, other: 
     assert [job.id for job in target.list_series(queue, "sales", limit=9)] == retried
     assert target.enqueue_jobs([spec(queue, unique_key="one")], now=NOW)[0].job_id == retried[0]
     assert given(target, queue, now=LATER) == given(source, queue, now=LATER)
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["read", "written"])
+def test_jobs_that_wait_for_their_rate_wait_elsewhere_too(store: Store, other: Store, writes: bool) -> None:
+    source, target = (other, store) if writes else (store, other)
+    queue, key = new_queue(), rate_key(Rate(1, LATER - NOW), "k", {})
+    _, *waiting = enqueue(source, *(spec(queue, rate_key=key) for _ in range(3)))
+    finish(source, succeed(claim_one(source, queue)))
+    assert given(source, queue) == []
+
+    restore(source, target, queue)
+
+    assert counts(target, queue) == counts(source, queue) == {JobState.SUCCEEDED: 1, JobState.QUEUED: 2}
+    assert [given(target, queue), given(target, queue), given(target, queue, now=LATER)] == [
+        waiting[:1],
+        [],
+        waiting[1:],
+    ]
 
 
 def test_what_a_node_has_is_told_as_it_is_and_cannot_be_restored(store: Store, other: Store) -> None:
