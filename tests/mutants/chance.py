@@ -38,7 +38,8 @@ _TESTS = {
     " tests/seeds/test_001_redis_keys.py tests/seeds/test_001_synchrony.py",
     "dialects/tasks": "tests/dialects/tasks tests/seeds/test_002_tasks.py tests/seeds/test_002_source_entity.py",
     "engine": f"tests/engine/test_engine.py tests/engine/node tests/server/routes {_ONE_STORE}",
-    "engine/access": "tests/engine/access tests/server/auth tests/cli/operations/test_key.py",
+    "engine/access": "tests/engine/access tests/server/auth tests/server/routes/test_keys.py"
+    " tests/cli/operations/test_key.py",
     "engine/bridge": f"tests/engine/bridge tests/engine/events tests/engine/jobs tests/engine/worker {_ONE_STORE}",
     "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server/routes"
     " tests/cli/definitions"

@@ -76,6 +76,61 @@ def test_what_a_node_holds_is_compared_once_for_each_time_that_its_store_is_cont
     asyncio.run(scene())
 
 
+def test_what_a_node_holds_is_compared_again_if_its_store_is_contacted_anew_meanwhile(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        new_stage()
+        lines = Reconnected(store)
+        installation.define_python("nothing")
+
+        def reconnect() -> None:
+            lines.contacts += 1
+
+        async with working(lines.store, dead_after_ms=HOUR_LEASE_MS):
+            lines.after("recover_claims", reconnect)
+            reconnect()
+            for _ in range(3):
+                await installation.ended(installation.enqueue("nothing"))
+            assert lines.calls.count("recover_claims") == 2
+
+    asyncio.run(scene())
+
+
+def test_a_job_whose_end_waits_for_the_lines_of_its_log_is_still_in_hand(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        lines = Reconnected(store)
+        installation.define_python("speak_and_wait")
+        installation.define_python("nothing")
+        writing, may_go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            writing.set()
+            may_go_on.wait(DEADLINE_S)
+
+        async with working(lines.store, threads=2, dead_after_ms=HOUR_LEASE_MS):
+            lines.before("append_logs", hold)
+            job_id = installation.enqueue("speak_and_wait", {"lines": 3})
+            await until(writing.is_set, "the lines to be on their way")
+            stage.gate.set()
+            await until(lambda: stage.ended == [job_id], "the job to end")
+            try:
+                await installation.ended(installation.enqueue("nothing"))
+                lines.contacts += 1
+                await installation.ended(installation.enqueue("nothing"))
+            finally:
+                may_go_on.set()
+            (job,) = await installation.ended(job_id)
+
+            assert lines.calls.count("recover_claims") == 1
+            assert (job.state, job.attempts, stage.started) == (JobState.SUCCEEDED, 1, [job_id])
+
+    asyncio.run(scene())
+
+
 def test_a_settlement_whose_answer_is_lost_is_carried_out_once(
     store: Store, installation: Installation, caplog: pytest.LogCaptureFixture
 ) -> None:
