@@ -67,3 +67,21 @@ def test_in_another_thread_than_the_main_one_nothing_is_heard() -> None:
     thread.join()
 
     assert seen == [before]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("has_handler", [True, False])
+def test_what_is_sent_to_a_forked_copy_is_for_the_copy(has_handler: bool) -> None:
+    heard = SimpleQueue[int]()
+    with heard_signals(heard.put):
+        copy = os.fork()
+        if copy == 0:
+            if has_handler:
+                signal.signal(signal.SIGTERM, lambda *_: os._exit(3))
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(1)
+        _, status = os.waitpid(copy, 0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+        assert heard.get(timeout=DEADLINE_S) == signal.SIGINT, "the first thing that came"
+    assert os.waitstatus_to_exitcode(status) == (3 if has_handler else -signal.SIGTERM)

@@ -403,6 +403,28 @@ def test_a_schedule_whose_job_goes_on_names_it(installation: WhyInstallation) ->
     assert found.lead.job == running
 
 
+def test_a_schedule_that_counts_from_the_end_of_a_job_that_runs_is_not_over(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(interval="1m", anchor="ended")
+    installation.pass_time(MINUTE)
+    running = installation.claim_one()
+    installation.pass_time(MINUTE)
+    installation.show_node()
+
+    found = installation.engine.why.schedule(uuid)
+    assert (codes(found), found.lead.job) == ([Code.PREVIOUS_RUNNING], running.spec.id)
+    assert "counted from the end of job" in found.lead.sentence
+
+    installation.end(running)
+    found = installation.engine.why.schedule(uuid)
+    assert (codes(found), found.lead.until) == ([Code.NOT_DUE], None)
+    assert "looked at within moments" in found.lead.sentence
+
+    ended = installation.clock.now()
+    installation.pass_time(2_000)
+    found = installation.engine.why.schedule(uuid)
+    assert (codes(found), found.lead.until) == ([Code.NOT_DUE], ended + MINUTE)
+
+
 @situation(18, Code.NO_LIVE_NODE)
 def test_a_schedule_that_nobody_fires_says_so(installation: WhyInstallation) -> None:
     uuid = installation.schedule(cron="0 0 * * *")

@@ -61,7 +61,7 @@ def _paused(facts: ScheduleFacts) -> list[Reason]:
 def _over(facts: ScheduleFacts) -> list[Reason]:
     """No tick comes any more: it ran often enough, or its time is over."""
     schedule, state = facts.schedule, facts.state
-    if schedule.paused or state.nominal is not None or _waits_for_end(facts):
+    if schedule.paused or state.due is not None:
         return []
     if has_run_often_enough(schedule, state):
         sentence = f"It is over: it made all of its {count_of(state.runs, 'job', 'jobs')} (max_runs)."
@@ -106,6 +106,9 @@ def _is_due(facts: ScheduleFacts) -> bool:
 
 def _waits_for_its_time(facts: ScheduleFacts) -> list[Reason]:
     nominal, due = facts.state.nominal, facts.state.due
+    if nominal is None and not _waits_for_end(facts):
+        sentence = "Its next tick is counted from the end of its last job, which is looked at within moments."
+        return [Reason(code=Code.NOT_DUE, sentence=sentence)]
     if nominal is None or due is None or _is_due(facts):
         return []
     told, start = until(due, facts.now, facts.zone), facts.schedule.trigger.start
