@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import SCOPES_OF, Role
-from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.admin_key import SETTING, KeyPlan
+from rota.engine.access.keys.hashes import hash_chosen_key
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.model.ids import new_id
@@ -196,11 +197,13 @@ def test_guessing_does_not_keep_out_those_with_a_good_key(kept: Store) -> None:
     assert still_held_up == 429, "a good key pays nothing, and earns nothing for who guesses"
 
 
-def test_a_key_that_could_be_guessed_is_not_found_among_too_many_guesses(kept: Store) -> None:
+@pytest.mark.parametrize("is_configured", [True, False], ids=["in the settings", "hashed in the store"])
+def test_a_key_that_could_be_guessed_is_not_found_among_too_many_guesses(kept: Store, is_configured: bool) -> None:
     weak = "chosen"
     clock = ManualClock()
     engine = make_api(kept, clock=clock).engine
-    keys = KeyRing(kept, KeyPlan(made=None, configured=weak, allows_dev_key=False), clock)
+    kept.put_setting(SETTING, hash_chosen_key(weak))
+    keys = KeyRing(kept, KeyPlan(made=None, configured=weak if is_configured else None, allows_dev_key=False), clock)
     api = Api(engine, keys=keys, health=lambda: None, options=ServerOptions())
     with served(api, key=None) as client:
 
