@@ -1,7 +1,7 @@
 """What other programs put into the queue key: each is taken in its turn, whatever lies before it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -13,8 +13,11 @@ from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.sources import Sources
 from rota.dialects.sync_tasks.task import foreign_job_id, task_of
 from rota.dialects.sync_tasks.times import iso
+from rota.errors import StoreError, StoreFull, StoreUnavailable
 from rota.store import Store
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.dialects.sync_tasks.source import Shop
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
@@ -36,8 +39,10 @@ class Others:
     def __init__(self, store: Store, folder: Path) -> None:
         assert isinstance(store, RedisStore)
         self.access = store.access()
+        self.faults = Faults(self.access)
+        """Of the node's own access."""
         self.shop = Shop(store, folder, YAML)
-        self.keeper = KeyKeeper(self.access, self.shop.engine, "a node")
+        self.keeper = KeyKeeper(cast(RedisAccess, self.faults), self.shop.engine, "a node")
 
     def push(self, id: str | bytes, collection: str, *, rank: int = 0) -> None:
         """As the original does: the hash, and then the queue."""
@@ -129,6 +134,34 @@ def test_whoever_queues_a_task_before_its_fields_has_five_seconds_for_them(other
 
     assert [(one["id"], one["reason"]) for one in others.dead] == [("never", "task: there is no hash sync_tasks#never")]
     assert others.is_taken("slow")
+
+
+@pytest.mark.parametrize("trouble", [StoreUnavailable, StoreFull])
+def test_a_store_that_is_away_at_any_step_of_a_round_makes_no_dead_letter(
+    others: Others, trouble: type[StoreError]
+) -> None:
+    others.look()  # what is done once is done
+    others.push("first", "orders")
+    calls = others.faults.calls
+    calls.clear()
+    others.look()
+    steps = [(name, number) for name in ("ask", "run") for number in range(calls.count(name))]
+    assert others.is_taken("first")
+    assert len(steps) > 2
+
+    def fail() -> None:
+        raise trouble("the store has trouble")
+
+    for tried, (name, number) in enumerate(steps):
+        others.push(f"task {tried}", f"c{tried}")
+        others.faults.before(name, *[lambda: None] * number, fail)
+        with pytest.raises(trouble):
+            others.look()
+            others.look()
+        others.look()
+
+        assert others.dead == []
+        assert others.is_taken(f"task {tried}")
 
 
 def test_a_task_has_the_priority_of_its_score(others: Others) -> None:
