@@ -157,7 +157,6 @@ def test_a_store_that_is_away_at_any_step_of_a_round_makes_no_dead_letter(
         others.faults.before(name, *[lambda: None] * number, fail)
         with pytest.raises(trouble):
             others.look()
-            others.look()
         others.look()
 
         assert others.dead == []

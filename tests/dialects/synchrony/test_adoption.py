@@ -21,7 +21,7 @@ from rota.store.contract.jobs import CancelAnswer, JobQuery
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.testing import Faults
-from tests.contract.building import interrupt, succeed
+from tests.contract.building import ended_job, interrupt, state_of, succeed
 from tests.contract.steps import run_with
 from tests.dialects.synchrony.speaking import Speaker
 
@@ -277,6 +277,18 @@ def test_an_id_that_another_queue_has_makes_no_second_job(speaker: Speaker) -> N
     assert ids_given_out(speaker) == {QUEUE: [more], OTHER_QUEUE: [known]}
     assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 0, "a broken entry of its id is no job either"
     assert len(dead_letters(speaker)) == 1
+
+
+@pytest.mark.parametrize("state", [JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED])
+def test_an_id_of_a_job_that_ended_in_another_queue_makes_no_second_job(speaker: Speaker, state: JobState) -> None:
+    define_other_queue(speaker)
+    ended = ended_job(speaker.store, OTHER_QUEUE, state)
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry_of(uuid=ended)))
+
+    adopt_all(speaker)
+
+    assert ids_given_out(speaker) == {QUEUE: [], OTHER_QUEUE: []}
+    assert (state_of(speaker.store, ended), dead_letters(speaker)) == (state, [])
 
 
 def test_an_id_that_comes_to_another_queue_while_it_is_adopted_is_one_job(

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from rota import InvalidInput, Rota, relay_outbox
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import NotFound
 from rota.model.job import JobState
+from rota.sdk.outbox.relay import enqueue_requests, relay_rows
 from tests.sdk.outbox.conftest import Connect
 from tests.sdk.tasks import functions
 
@@ -138,6 +140,27 @@ def test_a_row_that_cannot_become_a_job_says_why_and_stops_nobody(app: Rota, con
     assert reasons[0].startswith("priority: must be from -10000 to 10000")
     assert reasons[1].startswith("request: ")
     assert relay_outbox(connect(), app) == 0
+
+
+@pytest.mark.parametrize("has_bad_one", [False, True])
+def test_rows_whose_jobs_must_wait_stay_for_the_next_relay(app: Rota, connect: Connect, has_bad_one: bool) -> None:
+    add, db = app.task(functions.add), connect()
+    app.declare()
+    waiting = add.options(outbox=db).enqueue(1)
+    ready = add.options(outbox=db).enqueue(2)
+    bad = [add.options(outbox=db, priority=1 << 40).enqueue(3).id] if has_bad_one else []
+    db.commit()
+
+    def hand_in(requests: Sequence[JobRequest]) -> list[str]:
+        enqueue_requests(app, [one for one in requests if one.id != waiting.id])
+        return [waiting.id for one in requests if one.id == waiting.id]
+
+    assert relay_rows(connect(), hand_in) == 1
+    assert (rows_of(db), rows_of(db, "error IS NULL")[0]) == ([waiting.id, *bad], True)
+    assert ready.status is JobState.QUEUED
+
+    assert relay_outbox(connect(), app) == 1
+    assert waiting.status is JobState.QUEUED
 
 
 class UnknownDatabase:
