@@ -200,3 +200,15 @@ def test_a_key_that_could_be_guessed_is_counted_only_if_it_is_wrong(store: Store
     faults.reconnect()
     assert found == {503 if is_away else 200}
     assert status() == 200
+
+
+@pytest.mark.parametrize("own", ["dev_key", "chosen"])
+def test_an_app_whose_settings_have_a_key_is_open_to_nobody_without_one(store: Store, own: str) -> None:
+    """Not even if that key opens nothing, as the well-known one does here."""
+    client = client_of(store, own)
+
+    def status(**headers: str) -> int:
+        return int(client.post("/events", json=GOOD, headers=headers).status_code)
+
+    shown = {f"Bearer {own}": 200 if own == "chosen" else 401}
+    assert [status(), *(status(Authorization=one) for one in shown)] == [401, *shown.values()]

@@ -15,3 +15,17 @@ def test_a_stream_that_breaks_within_an_event_is_taken_up_before_it() -> None:
     assert events.call().query == {"after": 1}
     assert events.read("") is None
     assert events.call().query == {"after": 1}
+
+
+def test_a_stream_that_breaks_within_a_line_is_taken_up_with_that_line_anew() -> None:
+    first, second = (
+        f'id: {n}\ndata: {{"time": {n}, "message": "{n}", "level": "info", "attempt": 1}}\n\n'.encode() for n in (1, 2)
+    )
+    for end in range(1, len(second)):
+        events = LogEvents("job")
+        begun = [line.message for line in events.lines(first + second[:end])]
+
+        assert events.call().query == {"after": 1}
+        again = [line.message for line in events.lines(second)]
+
+        assert (begun, again) == (["1"], ["2"]), end
