@@ -1,14 +1,21 @@
 """Jobs of RQ's that wait for others."""
 
+import itertools
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.moving.rq import Job, JobStatus, Queue, get_current_job
-from rota.moving.rq.dependencies import gate_of
+from rota.moving.rq.apps import app_met_last
+from rota.moving.rq.dependencies import gate_of, may_begin
 from rota.moving.rq.exceptions import DuplicateJobError, NoSuchJobError
 from rota.moving.rq.job import Dependency
+from rota.sdk.outbox.relay import enqueue_requests
+from tests.contract.building import claim_all, finish, succeed
 from tests.moving.test_rq import add, fail, queue, work
 from tests.sdk.tasks.working import running_worker
 from tests.servers import wait_until
@@ -166,6 +173,30 @@ def test_a_job_that_waited_and_was_deleted_is_gone(queue: Queue) -> None:
     assert queue.fetch_job(second.id) is None
     with pytest.raises(NoSuchJobError):
         second.get_status()
+
+
+def test_a_job_that_its_gate_makes_while_it_is_looked_for_is_waited_for(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for the job and the one for its gate."""
+    store, now = queue.__rota_app__.engine.store, queue.__rota_app__.engine.clock.now()
+    middle = queue.enqueue(add, 2, depends_on=queue.enqueue(add, 1))
+    find_jobs, looks = store.find_jobs, itertools.count()
+
+    def find_late(*args: Any, **options: Any) -> Any:
+        if next(looks) == 1:
+            (job,) = find_jobs([gate_of(middle.id)])
+            assert job is not None
+            gate = next(one for one in claim_all(store, job.spec.queue, now=now) if one.spec.id == job.id)
+            enqueue_requests(queue.__rota_app__, [msgspec.convert(gate.spec.arguments["request"], JobRequest)])
+            finish(store, succeed(gate, now), now=now)
+        return find_jobs(*args, **options)
+
+    monkeypatch.setattr(store, "find_jobs", find_late)
+
+    assert not may_begin(app_met_last(), [middle.id], although_failed=False)
+    assert next(looks) > 2
+    assert middle.get_status() is JobStatus.QUEUED
 
 
 def test_a_job_that_is_nowhere_cannot_be_waited_for(queue: Queue) -> None:

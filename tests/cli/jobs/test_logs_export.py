@@ -1,13 +1,15 @@
 """`rota logs export`."""
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from rota.cli.jobs.exported_logs import read_progress
 from rota.model.job import Claim, JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
@@ -183,6 +185,30 @@ def test_an_export_that_is_killed_can_be_taken_up(store: Store, url: str, folder
 
     done_before = messages("".join(export.stdout)[: kept["size"]])
     assert sorted([*done_before, *messages(rest.stdout if rest else "")]) == expected(range(900))
+
+
+def test_what_the_kept_progress_counts_is_on_the_disk_before_it(
+    store: Store, url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever moment the machine stops at."""
+    run_jobs(store, range(600))
+    output, begun_state = folder / "logs.jsonl", folder / "logs.jsonl.state.new"
+    on_disk = [0]
+    kept: list[tuple[int, int]] = []
+
+    def sync(descriptor: int, real: Callable[[int], None] = os.fsync) -> None:
+        real(descriptor)
+        synced = os.fstat(descriptor)
+        if output.exists() and os.path.samestat(synced, output.stat()):
+            on_disk.append(synced.st_size)
+        elif begun_state.exists() and os.path.samestat(synced, begun_state.stat()):
+            kept.append((read_progress(begun_state).size, on_disk[-1]))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    done("logs", "export", "--store", url, "--output", str(output))
+
+    assert kept == [(size, size) for size in on_disk]
+    assert len(kept) > 3
 
 
 def test_what_cannot_be_meant_is_refused(store: Store, url: str, folder: Path) -> None:
