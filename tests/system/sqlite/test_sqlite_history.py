@@ -221,6 +221,8 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
             "CREATE INDEX jobs_ready ON jobs (queue, rank, id) WHERE state = 'queued' AND held = 0",
             "ALTER TABLE jobs DROP COLUMN rate_key",
             "ALTER TABLE jobs DROP COLUMN limited",
+            "DROP INDEX schedules_queue",
+            "DROP INDEX configurations_queue",
         ):
             database.execute(later)
         database.execute("PRAGMA user_version = 5")
