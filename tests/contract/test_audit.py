@@ -79,6 +79,15 @@ def test_the_oldest_are_forgotten_when_there_are_too_many(
     assert store.list_audit(limit=10) == entries[gone:][::-1]
 
 
+@pytest.mark.parametrize(("keep", "gone"), [(4, 3), (1, 4)])
+def test_an_entry_goes_that_is_too_old_or_one_too_many(store: Store, keep: int, gone: int) -> None:
+    entries = [entry(number, time=NOW - 1_000 if number < 3 else NOW) for number in range(5)]
+    store.append_audit(entries)
+
+    assert store.trim_audit(older_than=NOW, keep=keep, limit=10) == gone
+    assert store.list_audit(limit=10) == entries[gone:][::-1]
+
+
 def test_nodes_that_forget_the_oldest_at_once_forget_no_more_than_is_too_many(
     store: Store, open_again: OpenStore
 ) -> None:
