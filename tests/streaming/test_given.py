@@ -38,10 +38,11 @@ def test_no_command_is_passed_over_by_a_late_answer_where_a_partition_ends(
 
 
 def test_an_instance_whose_questions_for_the_topic_were_lost_is_given_partitions_all_the_same(
-    kafka: Kafka, shared_broker: KafkaBroker | None
+    kafka: Kafka, shared_broker: KafkaBroker | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shared_broker is None:
         pytest.skip("the brokers of KAFKA_BOOTSTRAP have no gate")
+    monkeypatch.setattr("rota.streaming.turns._SETTLES_S", 3600.0)  # by the client that it has, not by another one
     with Gate(shared_broker) as gate:
         gate.open()
         gate.cut(kafka.options.input_topic, times=3)  # librdkafka asks three times, and then no more
