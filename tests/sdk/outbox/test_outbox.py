@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -161,6 +162,17 @@ def test_rows_whose_jobs_must_wait_stay_for_the_next_relay(app: Rota, connect: C
 
     assert relay_outbox(connect(), app) == 1
     assert waiting.status is JobState.QUEUED
+
+
+def test_a_driver_that_marks_values_in_another_way_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its statements would be wrong, and the transaction of the program with them."""
+    driver = ModuleType("a_driver")
+    driver.paramstyle = "named"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "a_driver", driver)
+    kind = type("Connection", (UnknownDatabase,), {"__module__": "a_driver.connections"})
+
+    with pytest.raises(InvalidInput, match="marks values by 'named'; known are qmark and format"):
+        relay_rows(kind(sqlite3.connect(":memory:")), lambda requests: ())
 
 
 class UnknownDatabase:
