@@ -241,6 +241,20 @@ def test_an_id_that_two_transactions_write_at_once_makes_one_job(app: Rota, conn
     assert relay_outbox(connect(), app) == 1
 
 
+def test_a_relay_that_has_nothing_left_to_do_leaves_no_transaction_open(app: Rota, connect: Connect) -> None:
+    """It would keep the database from tidying up for as long as the relay waits."""
+    add, db, relaying = app.task(functions.add), connect(), connect()
+    add.options(outbox=db).enqueue(1)
+    db.commit()
+
+    for _ in range(2):
+        relay_outbox(relaying, app)
+        is_open = (
+            relaying.in_transaction if isinstance(relaying, sqlite3.Connection) else relaying.info.transaction_status
+        )
+        assert not is_open
+
+
 def test_a_delay_counts_from_the_enqueue(app: Rota, connect: Connect) -> None:
     add, db = app.task(functions.add), connect()
     handle = add.options(outbox=db, delay="1h", expires="2h").enqueue(1)
