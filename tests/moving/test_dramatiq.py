@@ -167,6 +167,18 @@ def test_what_a_message_leaves_open_of_its_retries_is_as_its_actor_says(broker: 
     assert [policies[1] and policies[1].delay_after(number, 0) for number in (1, 2, 3)] == [100, 200, 300]
 
 
+def test_what_a_message_says_of_its_retries_goes_before_what_its_actor_says(broker: Broker) -> None:
+    """More than there may be is as often as can be."""
+    actor = dramatiq.actor(max_retries=2, min_backoff=100, max_backoff=300)(fail)
+    policy = actor.send_with_options(max_retries=4, min_backoff=200).handle.job.spec.retry
+    endless = actor.send_with_options(max_retries=1_000_000).handle.job.spec.retry
+
+    assert policy is not None
+    assert (policy.attempts, [policy.delay_after(number, 0) for number in (1, 2)]) == (5, [200, 300])
+    assert endless is not None
+    assert endless.attempts == 1_000
+
+
 def test_a_message_is_enqueued_once(broker: Broker) -> None:
     message = dramatiq.actor(add).message(1)
     broker.enqueue(message)

@@ -56,6 +56,15 @@ def test_a_job_waits_for_several_and_others_for_it(queue: Queue) -> None:
     assert Job.fetch("middle").ended_at <= last.enqueued_at  # type: ignore[operator]
 
 
+def test_a_job_waits_for_one_of_which_only_the_id_is_known(queue: Queue) -> None:
+    first = queue.enqueue(add, 1, job_id="the first")
+
+    seconds = [queue.enqueue(add, 2, depends_on=one) for one in (first.id, Dependency(first.id))]
+
+    assert [one.get_status() for one in seconds] == [JobStatus.DEFERRED] * 2
+    assert [one.dependency_ids for one in seconds] == [[str(first.handle.id)]] * 2
+
+
 def test_a_job_whose_others_have_ended_waits_for_nobody(queue: Queue) -> None:
     first = queue.enqueue(add, 1)
     work(queue)

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Send
+from starlette.types import Scope as AsgiScope
 
 import rota as package
-from rota.engine.access.keys.access import OPEN
+from rota.engine.access.keys.access import OPEN, Scope
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server import routes
 from rota.server.answers import FAULT
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.server.gate.safe_headers import SafeHeaders
-from rota.server.operations import Call, Routes
+from rota.server.operations import Call, Routes, by_path
 from rota.store import open_store
 from tests.server.serving import KEY, make_api, served
 
@@ -138,7 +139,7 @@ def test_errors_become_statuses_and_say_no_more_than_they_should(client: TestCli
 
 
 def test_a_fault_outside_of_any_operation_is_answered_without_its_details() -> None:
-    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+    async def broken(scope: AsgiScope, receive: Receive, send: Send) -> None:
         raise RuntimeError("a detail")
 
     answer = TestClient(SafeHeaders(broken), raise_server_exceptions=False).get("/")
@@ -148,7 +149,7 @@ def test_a_fault_outside_of_any_operation_is_answered_without_its_details() -> N
 
 
 def test_a_fault_in_the_middle_of_an_answer_is_no_second_answer() -> None:
-    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+    async def broken(scope: AsgiScope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"half", "more_body": True})
         raise RuntimeError("a detail")
@@ -168,3 +169,17 @@ def test_a_fault_in_the_middle_of_an_answer_is_no_second_answer() -> None:
         ("http.response.start", 200, None),
         ("http.response.body", None, b"half"),
     ]
+
+
+def test_two_operations_of_one_method_and_path_are_refused() -> None:
+    """Or one of them, and what it needs, would be forgotten in silence."""
+    some = Routes("some")
+
+    for needs in (OPEN, Scope.JOBS_WRITE):
+
+        @some.get("/api/there", needs=needs)
+        def look(api: Api, call: Call[None, None]) -> None:
+            """Look."""
+
+    with pytest.raises(ValueError, match="GET /api/there is declared twice"):
+        by_path(some.operations)

@@ -137,6 +137,16 @@ def test_files_that_are_no_certificate_are_told_before_the_start(tmp_path: Path)
         assert "canary" not in str(refused.value)
 
 
+def test_a_key_with_a_password_is_told_and_nobody_is_asked_for_it(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    locked = str(tmp_path / "locked.pem")
+    command = ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:canary", "-out", locked]
+    subprocess.run(command, check=True, capture_output=True)
+
+    with pytest.raises(InvalidInput, match="the key needs a password; write it to the file without one"):
+        Tls(certificate, locked).check()
+
+
 def make_certificate(folder: Path) -> tuple[str, str]:
     """A certificate for 127.0.0.1 that signs itself, and its key."""
     certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")

@@ -673,6 +673,13 @@ def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: 
     assert load_settings({}, {}, None, tmp_path).owner == ""
 
 
+def test_a_project_whose_name_is_no_text_owns_nothing_by_it(tmp_path: Path) -> None:
+    """What else is wrong with its file is for others to say."""
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 5\n[tool.rota]\notel = false\n")
+
+    assert load_settings({}, {}, None, tmp_path).owner == tmp_path.name
+
+
 def test_an_owner_has_so_many_characters_at_most_and_a_longer_folder_is_cut(tmp_path: Path) -> None:
     folder = tmp_path / ("f" * 200)
     folder.mkdir()

@@ -1,15 +1,21 @@
 """`rota watch` through a server that takes only so much, and not always."""
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rota.cli.events.watch_files import _answer
 from rota.engine.events.request import MAX_EVENTS
+from rota.errors import StoreUnavailable
+from rota.model.events.event import Event
+from rota.model.ids import new_id
 from rota.server.app import make_app
 from rota.store import open_store
+from rota.testing.faults import Faults, away
 from tests.cli.calling import RotaProcess
 from tests.sdk.serving import serving
 from tests.server.serving import KEY, make_api
@@ -72,3 +78,16 @@ def test_more_files_than_a_server_takes_at_a_time_are_told(folder: Path) -> None
         assert watch.stop() == 0
 
     assert len(watch.stdout) == MAX_EVENTS + 1
+
+
+def test_a_watch_that_is_ended_while_the_store_is_away_tells_that_it_is() -> None:
+    """What it has not told is not passed over in silence, and nobody waits for it to end."""
+    with closing(open_store("sqlite:///rota.db")) as store:
+        faults, stopping = Faults(store), threading.Event()
+        engine = make_api(faults.store).engine
+        event = Event(id=new_id(1), type="FILE", resource="/in/a", time=1_000, received_at=1)
+        faults.before("match_events", away)
+        stopping.set()
+
+        with pytest.raises(StoreUnavailable):
+            _answer(engine, [event], stopping)

@@ -208,6 +208,18 @@ def test_a_job_that_did_not_fail_is_not_brought_back() -> None:
     assert rota("retry", "01890000-0000-7000-8000-000000000000").exit_code == 3
 
 
+def test_of_several_jobs_it_is_said_which_was_not_brought_back(opened: Store) -> None:
+    failing = enqueue()
+    run_next(opened, failed("no luck"))
+    waiting = enqueue()
+
+    answer = rota("retry", failing, waiting, "--json")
+
+    assert answer.exit_code == 4
+    assert [one["answer"] for one in answer.json] == ["queued", "still queued"]
+    assert "only failed and cancelled jobs can be brought back" in answer.stderr
+
+
 LINES = [LogEntry(1_000, "one"), LogEntry(2_000, "two", "error"), LogEntry(3_000, "three", "debug", 2)]
 
 

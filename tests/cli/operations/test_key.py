@@ -74,6 +74,8 @@ def test_the_admin_key_is_made_anew_where_the_store_is(place: str) -> None:
         (["other", "--scope", "jobs:w"], 2, "another role"),
         (["other", "--scope", "everything"], 2, "must be one of"),
         (["--role", "viewer"], 2, "NAME"),
+        (["--scope", "jobs:r"], 2, "NAME"),
+        (["--expires", "90d"], 2, "NAME"),
     ],
 )
 def test_a_key_that_cannot_be_meant_is_not_made(words: list[str], exit_code: int, said: str) -> None:

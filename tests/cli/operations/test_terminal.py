@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from rota.cli.operations.top import Look, _pace
+from rota.model.job import JobState
+from rota.shapes.nodes import QueueShape
 from tests.cli.calling import RotaProcess, call_process, done, environment
 from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
@@ -105,6 +108,21 @@ def test_top_shows_queues_nodes_and_running_jobs_and_goes_on(filled: str, folder
         assert (shown["queues"][0]["name"], len(shown["nodes"])) == ("default", 1)
         assert {"ENDED/S", "LAST BEAT", "STARTED"} <= set(re.split(r"\s{2,}|\n", top.text))
         top.lines()
+
+
+@pytest.mark.parametrize(
+    ("ended", "later_ms", "pace"), [(5, 2_000, "2.5"), (0, 2_000, "0.0"), (-3, 2_000, "0.0"), (5, 0, ""), (5, -1, "")]
+)
+def test_how_fast_jobs_end_is_told_since_the_last_look(ended: int, later_ms: int, pace: str) -> None:
+    """Retention may take away more than ended meanwhile, and a clock be set back."""
+
+    def look(time: int, count: int) -> Look:
+        jobs = dict.fromkeys(JobState, 0) | {JobState.SUCCEEDED: count, JobState.QUEUED: 7}
+        queue = QueueShape(uuid="q", name="default", thread_count=1, paused=False, workers=1, jobs=jobs)  # type: ignore[arg-type]
+        return Look(time=time, queues=[queue], nodes=[], jobs=[], queue_names={})
+
+    assert _pace("q", look(10_000 + later_ms, 10 + ended), look(10_000, 10)) == pace
+    assert _pace("q", look(10_000, 10), None) == ""
 
 
 def test_a_backup_has_a_bar_on_a_terminal_and_none_elsewhere(filled: str) -> None:

@@ -164,6 +164,24 @@ def test_changes_that_lie_far_back_are_found(monkeypatch: pytest.MonkeyPatch) ->
     assert names("audit", "--name", "n00") == ["n00"]
 
 
+@pytest.mark.usefixtures("address")
+def test_no_more_changes_are_told_than_were_asked_for_however_many_looks_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "_PAGE", 4)
+    monkeypatch.setattr(reading, "_MOST_READ", 8)
+    for number in range(16):
+        if number % 4:
+            done("node-type", "create", f"n{number}")
+        else:
+            done("job-type", "create", f"j{number}", "--", "true")
+
+    found = names("audit", "--kind", "job type", "--limit", "3")
+    monkeypatch.delenv("ROTA_SERVER")
+
+    assert found == names("audit", "--kind", "job type", "--limit", "3") == ["j12", "j8", "j4"]
+
+
 def test_more_events_of_a_configuration_than_a_server_tells_are_not_cut_in_silence(
     folder: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

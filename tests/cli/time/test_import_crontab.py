@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rota.cli.time.crontab import read_crontab
+from rota.cli.time.imports import _is_system
 from rota.errors import InvalidInput
 from tests.cli.calling import call_process, done, rota
 
@@ -158,6 +159,46 @@ def test_importing_again_changes_and_does_not_add(folder: Path) -> None:
     after = done("schedule", "show", "mine/x", "--json").json
     assert after["uuid"] == before["uuid"]
     assert after["words"] != before["words"]
+
+
+def test_what_rests_still_rests_after_another_import(folder: Path) -> None:
+    (folder / "mine").write_text("@daily x\n@daily y\n")
+    done("import", "crontab", "mine")
+    done("schedule", "pause", "mine/x")
+
+    done("import", "crontab", "mine")
+
+    assert resting() == {"mine/x": True, "mine/y": False}
+    done("import", "crontab", "mine", "--paused")
+    assert resting() == {"mine/x": True, "mine/y": True}
+
+
+def resting() -> dict[str, bool]:
+    """Of each schedule whether it is paused."""
+    return {one["name"]: one["paused"] for one in done("schedule", "list", "--json").json}
+
+
+def test_what_is_said_of_a_crontab_counts_for_all_of_its_lines(folder: Path) -> None:
+    done("node-type", "create", "fast")
+    (folder / "mine").write_text("0 9 * * * root x\nCRON_TZ=UTC\n0 9 * * * root y\n")
+    options = ["--system", "--tz", "Asia/Tokyo", "--label", "night", "--node-type", "fast"]
+
+    told = done("import", "crontab", "mine", *options, "--json").json["lines"]
+
+    assert [(one["name"], one["tz"], one["user"], one["command"]) for one in told] == [
+        ("night/x", "Asia/Tokyo", "root", "x"),
+        ("night/y", "UTC", "root", "y"),
+    ]
+    assert {one["node_type"] for one in done("job-type", "list", "--json").json} == {"fast"}
+    assert [done("schedule", "show", f"night/{one}", "--json").json["zone"] for one in "xy"] == ["Asia/Tokyo", "UTC"]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("/etc/crontab", True), ("/etc/cron.d/a", True), ("/etc/crontabs/root", False), ("/var/spool/cron/a", False)],
+)
+def test_files_of_the_system_name_users_and_those_of_users_do_not(file: str, expected: bool) -> None:
+    assert _is_system(Path(file)) is expected
 
 
 def test_a_dry_run_makes_nothing_and_tells_all(folder: Path, place: str) -> None:

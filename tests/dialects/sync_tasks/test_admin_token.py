@@ -70,6 +70,21 @@ def test_a_token_that_could_be_guessed_is_not_found_among_too_many_guesses(
         assert status(client, X_Admin_Token=token) == 200
 
 
+@pytest.mark.parametrize("admin_token", ["a-token-that-nobody-guesses", None])
+def test_who_asks_for_tasks_too_often_is_told_when_to_try_again(
+    kept: Store, tmp_path: Path, admin_token: str | None
+) -> None:
+    """Whoever shows the token has a rate of their own, as each key has."""
+    clock = ManualClock()
+    api = make_api(kept, clock=clock, options=ServerOptions(rate_limit=1))
+    shown = admin_token or KEY
+    for client in client_of(kept, tmp_path, admin_token, api):
+        assert [status(client, X_Admin_Token=shown) for _ in range(3)] == [200, 200, 429]
+        assert status(client, Authorization=f"Bearer {KEY}") == (429 if admin_token is None else 200)
+        clock.advance(1_000)
+        assert status(client, X_Admin_Token=shown) == 200
+
+
 def test_the_token_opens_the_routes_of_tasks_and_acts_under_its_own_name(kept: Store, tmp_path: Path) -> None:
     for client in client_of(kept, tmp_path, "a-token-that-nobody-guesses"):
         headers = {"X-Admin-Token": "a-token-that-nobody-guesses"}

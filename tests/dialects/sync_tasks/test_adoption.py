@@ -194,6 +194,16 @@ def test_of_the_dead_only_the_latest_are_kept(others: Others, monkeypatch: pytes
     assert [one["id"] for one in others.dead] == ["bad 1", "bad 2"]
 
 
+def test_what_somebody_takes_away_before_it_is_put_aside_is_no_dead_letter(others: Others) -> None:
+    others.push("bad", "unheard of")
+    others.faults.before("run", *[lambda: others.access.ask("zrem", keys.QUEUE, "bad")] * 5)
+
+    others.look()
+
+    assert (others.waiting, others.dead) == ([], [])
+    assert others.access.ask("hget", "sync_tasks#bad", "status") is None
+
+
 def test_a_task_of_another_program_has_the_same_creation_wherever_it_is_told(others: Others) -> None:
     created = iso(others.shop.clock.now())
     others.push("theirs", "orders")

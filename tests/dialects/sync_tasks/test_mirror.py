@@ -11,13 +11,15 @@ from rota.dialects.sync_tasks.redis import dialect, keys
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
+from rota.engine.definitions.file import Wanted
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from rota.testing.faults import Faults, away
 from tests.contract.building import claim_one, fail, finish, log_batch, succeed
-from tests.dialects.sync_tasks.source import YAML, Shop
+from tests.dialects.sync_tasks.source import YAML, Shop, read
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
 
@@ -71,6 +73,36 @@ def test_what_history_forgot_is_shown_no_more(store: Store, tmp_path: Path) -> N
     assert seen.access.ask("hlen", keys.SHOWN) == 0
 
 
+def test_what_comes_back_under_its_id_while_it_is_taken_for_forgotten_stays_shown(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job = shop.run()
+    id = task_id(job)
+    seen.mirror.show([job])
+    store.delete_jobs([job.id])
+    faults = Faults(store)
+    request = JobRequest(id=job.id, job_type=job.spec.job_type, arguments=job.spec.arguments)
+    faults.after("find_jobs", lambda: shop.engine.intake.enqueue([request]))
+
+    Mirror(faults.store, seen.access).hide_forgotten([id], [job.id], shop.queue)
+
+    assert seen.status(id) == b"SUCCESS", "until somebody shows it as it is now"
+    assert seen.access.ask("hlen", keys.SHOWN) == 1
+
+
+def test_a_task_that_is_forgotten_waits_no_more(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    id = task_id(job)
+    seen.mirror.show([job])
+    store.cancel_jobs([job.id], now=shop.clock.now())
+    store.delete_jobs([job.id])
+    assert seen.waits(id)
+
+    seen.mirror.hide_forgotten([id], [job.id], shop.queue)
+
+    assert not seen.waits(id)
+
+
 AGING = YAML + "sync_tasks: {log_max_age_days: 1}\n"
 
 
@@ -91,6 +123,22 @@ def test_a_log_is_hidden_at_its_age_and_its_task_stays(store: Store, tmp_path: P
 
     assert seen.access.ask("exists", log) == 0
     assert seen.status(task_id(job)) == b"SUCCESS"
+
+
+def test_the_log_of_what_is_no_longer_defined_is_shown_for_as_long_as_it_is_kept(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path, AGING), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "said", now=shop.clock.now())])
+    finish(store, succeed(held, shop.clock.now()), now=shop.clock.now())
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    keeper.run_once(shop.clock.now())
+    without_orders = AGING.replace('{name: orders, schedule: "@hourly"}, ', "")
+    shop.engine.file.apply(Wanted.of(read(tmp_path, without_orders)))
+
+    keeper.run_once(shop.clock.advance(DAY_MS + 1))
+
+    assert seen.access.ask("zcard", keys.logs(task_id(job))) == 1
 
 
 def test_a_long_log_is_shown_round_by_round(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

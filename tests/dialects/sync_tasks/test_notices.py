@@ -12,7 +12,7 @@ from rota.dialects.sync_tasks import notices as module
 from rota.dialects.sync_tasks.notices import Notices
 from rota.engine.definitions.file import Wanted
 from rota.errors import StoreUnavailable
-from rota.model.job import FINAL_STATES, Job
+from rota.model.job import FINAL_STATES, Job, JobState
 from rota.model.triggers.durations import DAY_MS
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
@@ -179,6 +179,41 @@ def test_ends_are_told_when_a_clock_that_was_ahead_is_right_again(store: Store, 
     told.run_once(shop.clock.now())
 
     assert len(notices(shop)) == 1
+
+
+def test_an_end_to_come_by_a_clock_that_was_ahead_is_not_told_again(store: Store, tmp_path: Path) -> None:
+    """Though history has forgotten the notice that told of it."""
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    shop.clock.advance(DAY_MS)
+    end(shop, well=False)
+    told.run_once(shop.clock.now())
+    (notice,) = notices(shop)
+    store.cancel_jobs([notice.id], now=shop.clock.now())
+    assert store.delete_jobs([notice.id]) == [True]
+
+    shop.clock.set(shop.clock.now() - DAY_MS)
+    told.run_once(shop.clock.now())
+
+    assert notices(shop) == []
+
+
+def test_a_task_that_was_brought_back_and_waits_has_no_final_status(store: Store, tmp_path: Path) -> None:
+    """What ended after it is compared with what ended before it."""
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    for well in (True, False):
+        end(shop, well=well)
+        told.run_once(shop.clock.now())
+    (failed,) = store.list_jobs(JobQuery(states=frozenset({JobState.FAILED})), limit=10).jobs
+    end(shop, well=True)
+    shop.engine.jobs.retry(failed.id)
+
+    told.run_once(shop.clock.now())
+
+    assert [str(job.spec.arguments["text"]).partition(" (")[0] for job in notices(shop)] == [
+        "shop/orders is FAILED, was SUCCESS"
+    ]
 
 
 def test_what_ended_while_no_scheduler_was_there_is_told_if_it_is_not_older_than_ten_minutes(

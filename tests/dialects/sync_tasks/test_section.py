@@ -45,6 +45,16 @@ def test_a_collection_is_a_job_type_and_a_schedule(tmp_path: Path) -> None:
     assert side_queues(settings) == {"sync_tasks": 3}
 
 
+def test_what_a_collection_says_for_itself_counts_though_it_is_nothing(tmp_path: Path) -> None:
+    own = "{name: own, executor: python, metadata: {}}"
+    text = f"sources: {{a: {{executor: bash, metadata: {{command: x}}, collections: [{own}, {{name: none}}]}}}}"
+
+    metadata = {one.labels["collection"]: one.metadata for one in read(tmp_path, text).job_types}
+
+    assert metadata["own"] == {}
+    assert metadata["none"]["command"] == "x"
+
+
 def test_logs_are_kept_for_the_days_of_the_collection_the_source_or_the_section(tmp_path: Path) -> None:
     text = """
 sources:

@@ -15,7 +15,7 @@ from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
-from tests.contract.building import claim_one, finish, settled
+from tests.contract.building import claim_one, die, finish, reclaim, settled
 from tests.dialects.sync_tasks.source import Shop
 
 FIRST = 1_700_000_000_000_000
@@ -151,5 +151,23 @@ def test_lines_of_a_second_attempt_whose_clock_is_behind_are_found(store: Store,
     first = read_micros("time", whole[4_000].time)
     part = [line for page in read_log(store, written.job, 11_000, Period(first)) for line in page]
 
+    assert len(whole) == 11_000
+    assert part == whole[4_000:]
+
+
+def test_lines_of_a_run_behind_the_death_of_a_node_are_found_though_its_clock_is_behind(
+    store: Store, tmp_path: Path
+) -> None:
+    """A run whose node died counts as no attempt."""
+    written, now = Written(store, tmp_path), FIRST // 1000 + 500
+    reclaim(store, die(written.claim, now), now=now)
+    written.claim = claim_one(store, written.shop.queue, now=now)
+    written.write([FIRST - 10**9 + number for number in range(6_000)])
+
+    whole = [line for page in read_log(store, written.job, 11_000) for line in page]
+    first = read_micros("time", whole[4_000].time)
+    part = [line for page in read_log(store, written.job, 11_000, Period(first)) for line in page]
+
+    assert written.job.attempts == 1
     assert len(whole) == 11_000
     assert part == whole[4_000:]

@@ -340,6 +340,58 @@ def test_a_dead_letter_gives_way_to_a_job_of_another_queue(speaker: Speaker) -> 
     assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 0
 
 
+def test_a_dead_letter_does_not_give_way_to_a_broken_entry_of_another_queue(speaker: Speaker) -> None:
+    define_other_queue(speaker)
+    bad = entry_of(arguments=[])
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(bad))
+    adopt_all(speaker)
+    other_key = f"jobs_waiting_{OTHER_QUEUE}"
+    speaker.access.ask("rpush", other_key, msgspec.json.encode(bad | {"job_type_uuid": "odd"}))
+
+    assert speaker.adoption.take(other_key) == 1
+
+    (job,) = speaker.store.find_jobs([str(bad["uuid"])])
+    assert job is not None
+    assert (job.spec.queue, job.spec.job_type, job.state) == (QUEUE, JOB_TYPE, JobState.FAILED)
+    assert len(dead_letters(speaker)) == 2, "that nobody could use it either is told all the same"
+
+
+def test_an_id_that_is_adopted_while_it_is_enqueued_to_another_queue_is_one_job(
+    speaker: Speaker, open_again: Callable[[], Store]
+) -> None:
+    """Whichever step it comes before."""
+    define_other_queue(speaker)
+    other = Speaker(open_again())
+    other.definitions.refresh()
+    for number in itertools.count():
+        (pushed,) = push(speaker, 1)
+        request = JobRequest(job_type=OTHER_TYPE.uuid, id=pushed)
+
+        ran = run_with(
+            other.store,
+            number,
+            partial(other.engine.intake.enqueue, [request]),
+            before=lambda: adopt_all(speaker),
+        )
+
+        if not ran.is_reached:
+            break
+        given = ids_given_out(speaker)
+        assert [*given[QUEUE], *given[OTHER_QUEUE]] == [pushed], number
+    assert number > 1
+
+
+def test_a_job_that_was_there_already_is_counted_once(speaker: Speaker) -> None:
+    (first,) = push(speaker, 1)
+    adopt_all(speaker)
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry_of(uuid=first)), msgspec.json.encode(entry_of()))
+
+    adopt_all(speaker)
+
+    assert speaker.store.read_totals(QUEUE).enqueued == 2
+    assert speaker.store.count_jobs(QUEUE)[JobState.QUEUED] == 2
+
+
 # -- what is no job ------------------------------------------------------------------------------------------------
 
 
@@ -515,6 +567,23 @@ def test_a_store_that_is_away_while_a_job_type_is_looked_up_makes_no_dead_letter
     adopt_all(speaker)
 
     assert claim_all(speaker) == uuids
+
+
+def test_an_entry_that_is_no_job_waits_while_nobody_can_say_whose_it_is(store: Store) -> None:
+    """Or it would be put aside without leaving the job that is looked for as failed."""
+    faults = Faults(store)
+    speaker = Speaker(store, seen=faults.store)
+    Speaker(store).definitions.define([NodeType(uuid=QUEUE, name="default")], [job_type()])
+    entry = entry_of(arguments=[])
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry))
+    faults.before("definitions_version", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.adoption.take(KEY)
+    assert (dead_letters(speaker), speaker.access.ask("llen", KEY)) == ([], 1)
+    adopt_all(speaker)
+
+    assert state_of(speaker.store, str(entry["uuid"])) is JobState.FAILED
 
 
 def test_a_store_that_is_away_while_a_new_job_type_is_learned_makes_no_dead_letter(store: Store) -> None:

@@ -13,6 +13,7 @@ from rota.dialects.synchrony.shapes import plain_name
 from rota.engine.definitions.file_types import FileTypes
 from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.model.limits import is_name
 from rota.model.node import Node, NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.settings.definitions import FILE_OWNER
@@ -21,6 +22,7 @@ from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.testing import Faults
 from tests.contract.building import beat
+from tests.contract.raw_records import change_records
 from tests.dialects.synchrony.speaking import Speaker
 
 pytestmark = pytest.mark.stores("redis")
@@ -29,6 +31,7 @@ NODE_TYPE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
 SCHEDULE = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 OTHER = "0190b8a4-0000-7000-8000-000000000001"
+THIRD = "0190b8a4-0000-7000-8000-000000000002"
 
 
 @pytest.fixture
@@ -99,6 +102,20 @@ def test_what_is_defined_there_is_defined_here_and_belongs_to_them(speaker: Spea
     schedule = speaker.schedules.find(SCHEDULE).schedule
     assert (schedule.queue, schedule.job_type, schedule.managed_by) == (NODE_TYPE, JOB_TYPE, owner)
     assert schedule.arguments == {"a": 1, "b": 2}
+
+
+def test_an_item_goes_on_from_when_it_was_last_scheduled_there(speaker: Speaker) -> None:
+    """An instant to come, of a clock that is ahead, is taken for now."""
+    now = speaker.clock.now()
+    write_all(speaker)
+    items = {SCHEDULE: None, OTHER: now - 50_000, THIRD: now + 3_600_000}
+    for uuid, last in items.items():
+        speaker.write("schedule_items", uuid, schedule_record(uuid=uuid, last_scheduled_at=last))
+    speaker.round()
+
+    states = [entry.state for uuid in (OTHER, THIRD) if (entry := speaker.schedules.find(uuid))]
+    assert [state.last_scheduled_at for state in states] == [now - 50_000, speaker.clock.now()]
+    assert [state.nominal for state in states] == [now + 10_000, speaker.clock.now() + 60_000]
 
 
 def test_a_node_type_may_stand_under_its_uuid_too(speaker: Speaker) -> None:
@@ -172,6 +189,11 @@ def test_nobody_is_told_of_what_only_had_to_wait_for_its_turn(
 )
 def test_a_name_is_kept_where_it_can_be(theirs: str, ours: str) -> None:
     assert plain_name(theirs) == ours
+
+
+@pytest.mark.parametrize("theirs", ["\n" * 5, "./-", "é " * 300, "a\tb" * 200])
+def test_whatever_name_stands_there_is_made_one_that_can_be(theirs: str) -> None:
+    assert is_name(plain_name(theirs))
 
 
 def test_names_there_need_not_be_unique_nor_plain(speaker: Speaker) -> None:
@@ -389,6 +411,23 @@ def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
 
     assert speaker.shown("node_types") == {"gpu": node_type_record()}
     assert warnings(caplog) == ["'gpu' is defined in a configuration file or an app; change it there"]
+
+
+@pytest.mark.parametrize(("kind", "uuid"), [("node type", NODE_TYPE), ("job type", JOB_TYPE), ("schedule", SCHEDULE)])
+def test_what_is_here_and_cannot_be_read_stays_there_as_it_was(
+    speaker: Speaker, open_again: Callable[[], Store], kind: str, uuid: str
+) -> None:
+    write_all(speaker)
+    before = [speaker.shown(key) for key in ("node_types", "job_types", "schedule_items")]
+    change_records(speaker.store, kind, uuid, lambda _: b"{", queue=NODE_TYPE)
+    speaker.access.ask("delete", "rota:synchrony:turn")
+    restarted = Speaker(open_again())
+
+    restarted.round()
+    restarted.round()
+
+    assert [speaker.shown(key) for key in ("node_types", "job_types", "schedule_items")] == before
+    assert [one.kind for one in restarted.store.unreadable_records()] == [kind]
 
 
 def test_nodes_are_shown_and_those_of_others_are_left_alone(speaker: Speaker) -> None:

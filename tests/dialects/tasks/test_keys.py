@@ -127,6 +127,54 @@ def test_a_task_that_was_removed_without_being_hidden_is_shown_no_more_after_two
     assert seen.exists("task:gone") == 0
 
 
+def test_a_task_that_was_there_in_between_has_two_looks_again(seen: Seen) -> None:
+    uuid = seen.tasks.names.schedule_uuid("a")
+    for _ in range(2):
+        seen.add("a", delay=60_000)
+        seen.look()
+        seen.engine.program_schedules.forget([uuid])
+        seen.look()
+        assert seen.listed("tasks:ids") == ["a"]
+
+
+def test_a_task_that_is_removed_while_it_runs_is_shown_until_its_run_has_ended(seen: Seen) -> None:
+    seen.add("a", delay=0)
+    seen.claim()
+    seen.look()
+    seen.engine.program_schedules.forget([seen.tasks.names.schedule_uuid("a")])
+
+    for _ in range(3):
+        seen.look()
+
+    assert seen.listed("tasks:active") == ["a"]
+
+
+def test_a_task_whose_next_try_is_due_is_shown_in_the_queue_though_nobody_takes_it(seen: Seen) -> None:
+    seen.add("a", delay=0)
+    seen.run(error="no")
+    seen.look()
+    assert (seen.find().status, seen.listed("queue")) == ("delayed", [])
+
+    seen.clock.advance(60_000)
+    seen.look()
+
+    assert (seen.find().status, seen.listed("queue")) == ("enqueued", ["a"])
+
+
+def test_whoever_adds_a_task_does_not_show_it_over_what_became_of_it_meanwhile(seen: Seen) -> None:
+    added = seen.add("a", delay=60_000)
+    seen.tasks.run_now("a")
+    seen.claim()
+    seen.look()
+
+    seen.kept.mirror.show(added, is_new=True)
+
+    assert seen.listed("tasks:active") == ["a"]
+    assert msgspec.json.decode(seen.access.ask("get", "task:a"))["status"] == "active"
+    seen.kept.mirror.show(added)
+    assert seen.listed("tasks:active") == [], "whoever knows it to be so shows it over anything"
+
+
 def test_the_run_of_a_deleted_task_leaves_nothing_in_the_keys(seen: Seen) -> None:
     seen.add("a", delay=0)
     claim = seen.claim()[0]
@@ -320,6 +368,38 @@ def test_a_stored_task_that_waits_for_nothing_is_taken_after_five_seconds(seen: 
     assert seen.find().status == "enqueued"
 
 
+@pytest.mark.parametrize("key", ["tasks:active", "tasks:failed"])
+def test_a_stored_task_that_others_have_in_a_list_is_left_to_them(seen: Seen, key: str) -> None:
+    seen.put("a", expire=1, reschedule=False)
+    seen.push(key, "a")
+
+    for _ in range(3):
+        seen.look()
+        seen.clock.advance(PATIENCE_MS)
+
+    assert seen.tasks.find("a") is None
+    assert seen.listed(key) == ["a"]
+
+
+def test_what_says_that_it_is_something_else_is_not_taken_for_a_task(seen: Seen) -> None:
+    seen.put_text("a", b'{"id": "b", "schedule": 60000}')
+
+    for _ in range(3):
+        seen.look()
+        seen.clock.advance(PATIENCE_MS)
+
+    assert (seen.tasks.find("a"), seen.tasks.find("b")) == (None, None)
+
+
+def test_a_task_that_others_have_listed_already_is_listed_once(seen: Seen) -> None:
+    seen.put("a")
+    seen.push("tasks:ids", "a", "a")
+
+    seen.look("task:a:ttl")
+
+    assert seen.listed("tasks:ids") == ["a"]
+
+
 def test_of_tasks_of_others_that_come_and_go_nothing_is_kept(seen: Seen) -> None:
     for id in ("taken", "gone"):
         seen.put(id, schedule=60_000)
@@ -370,6 +450,15 @@ def test_cleaning_drops_ids_that_have_no_task_from_every_list(seen: Seen, key: s
     assert clean(seen.tasks).dropped == 1
 
     assert seen.listed(key) == ["known"]
+
+
+def test_cleaning_shows_a_task_again_whose_key_somebody_deleted(seen: Seen) -> None:
+    seen.add("known", delay=60_000)
+    seen.access.ask("delete", "task:known")
+
+    assert clean(seen.tasks).dropped == 0
+
+    assert (seen.listed("tasks:ids"), seen.exists("task:known")) == (["known"], 1)
 
 
 def test_cleaning_keeps_the_latest_thousand_completed_tasks_and_counts_the_others(seen: Seen) -> None:

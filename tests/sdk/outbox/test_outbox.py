@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -163,6 +164,17 @@ def test_rows_whose_jobs_must_wait_stay_for_the_next_relay(app: Rota, connect: C
     assert waiting.status is JobState.QUEUED
 
 
+def test_a_driver_that_marks_values_in_another_way_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its statements would be wrong, and the transaction of the program with them."""
+    driver = ModuleType("a_driver")
+    driver.paramstyle = "named"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "a_driver", driver)
+    kind = type("Connection", (UnknownDatabase,), {"__module__": "a_driver.connections"})
+
+    with pytest.raises(InvalidInput, match="marks values by 'named'; known are qmark and format"):
+        relay_rows(kind(sqlite3.connect(":memory:")), lambda requests: ())
+
+
 class UnknownDatabase:
     """A connection that does not tell which database it is to; values are marked by `%s`, as in most."""
 
@@ -227,6 +239,20 @@ def test_an_id_that_two_transactions_write_at_once_makes_one_job(app: Rota, conn
 
     assert errors == []
     assert relay_outbox(connect(), app) == 1
+
+
+def test_a_relay_that_has_nothing_left_to_do_leaves_no_transaction_open(app: Rota, connect: Connect) -> None:
+    """It would keep the database from tidying up for as long as the relay waits."""
+    add, db, relaying = app.task(functions.add), connect(), connect()
+    add.options(outbox=db).enqueue(1)
+    db.commit()
+
+    for _ in range(2):
+        relay_outbox(relaying, app)
+        is_open = (
+            relaying.in_transaction if isinstance(relaying, sqlite3.Connection) else relaying.info.transaction_status
+        )
+        assert not is_open
 
 
 def test_a_delay_counts_from_the_enqueue(app: Rota, connect: Connect) -> None:

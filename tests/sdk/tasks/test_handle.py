@@ -9,6 +9,7 @@ from rota import JobFailed, Rota
 from rota.errors import Conflict, NotFound
 from rota.model.ids import new_id
 from rota.model.job import JobState
+from tests.contract.building import claim_one
 from tests.sdk.tasks import functions
 from tests.sdk.tasks.conftest import MakeApp
 
@@ -58,6 +59,16 @@ def test_a_job_can_be_cancelled_until_it_has_ended(app: Rota) -> None:
     assert ended.result == 3
     with pytest.raises(JobFailed, match=f"job {waiting.id} cancelled"):
         waiting.get(timeout=60)
+
+
+def test_a_job_that_runs_is_asked_to_end(app: Rota) -> None:
+    running = app.task(functions.add).enqueue(1)
+    store = app.engine.store
+    claim_one(store, running.job.spec.queue, now=store.now())
+
+    assert running.cancel()
+
+    assert (running.status, running.job.cancel_requested) == (JobState.RUNNING, True)
 
 
 def test_a_job_is_found_by_its_id_in_another_program(app: Rota, make_app: MakeApp) -> None:

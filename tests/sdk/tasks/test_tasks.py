@@ -124,6 +124,14 @@ def test_the_priority_of_a_task_decides_who_runs_first(app: Rota) -> None:
     assert functions.seen == [3, 1, 2]
 
 
+def test_the_priority_of_a_call_goes_before_that_of_its_task(app: Rota) -> None:
+    urgent = app.task(name="urgent", priority=10)(functions.note)
+
+    jobs = [urgent.enqueue(1).job, urgent.options(priority=3).enqueue(1).job, urgent.options(priority=0).enqueue(1).job]
+
+    assert [job.spec.priority for job in jobs] == [10, 3, 0]
+
+
 @ON_EACH_KIND
 def test_a_failing_task_is_tried_again(app: Rota) -> None:
     task = app.task(retries=RetryPolicy(attempts=3, delay_ms=1))(functions.succeed_at)

@@ -1,9 +1,17 @@
 """The cookie of a session, and what a browser says of where a request comes from."""
 
+import asyncio
+
 import pytest
 from starlette.datastructures import Headers
 
+from rota.engine.access.keys.access import Role, read_scopes
+from rota.engine.access.keys.key_ring import holder_id
+from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.server.auth.session_cookie import is_opened_by_a_person, is_sent_by_own_page, likely_sessions
+from rota.server.endpoint import is_still_good
+from rota.store import Store
+from tests.server.serving import make_api
 
 
 def cookies(*names: str) -> Headers:
@@ -68,3 +76,24 @@ def test_a_person_types_the_address_or_comes_from_a_page_of_ours(
     said = {"sec-fetch-mode": mode, "sec-fetch-site": site}
 
     assert is_opened_by_a_person(Headers({name: text for name, text in said.items() if text})) is expected
+
+
+def test_a_stream_that_a_session_opened_ends_with_that_session_whichever_others_are_shown(kept: Store) -> None:
+    keys = [
+        make_key(kept, name, role=Role.VIEWER, scopes=read_scopes([], Role.VIEWER), expires_at=None, now=1)[0]
+        for name in ("first", "second")
+    ]
+    api = make_api(kept)
+    callers = [caller for key in keys if (caller := api.keys.identify(key))]
+    begun = [api.sessions.begin(holder_id(key, caller)) for key, caller in zip(keys, callers, strict=True)]
+    sessions = [one.session for one in begun if one]
+    shown = Headers({"Cookie": "; ".join(f"rota_session_{at}={one}" for at, one in enumerate(sessions))})
+
+    def are_good() -> list[bool]:
+        return [asyncio.run(is_still_good(api, shown, one)) for one in callers]
+
+    assert are_good() == [True, True]
+    revoke_key(kept, "first")
+
+    api = make_api(kept)  # which remembers nothing of the key
+    assert are_good() == [False, True]

@@ -65,6 +65,30 @@ def test_a_node_type_that_is_not_there_is_not_made_under_another_name(admin: Tes
     assert admin.get("/api/node_types/slow").status_code == 404
 
 
+def test_a_new_node_type_has_the_uuid_that_its_body_names(admin: TestClient) -> None:
+    """In lower case, as all are."""
+    uuid = new_id(1)
+
+    made = admin.post("/api/node_types/fast", json={"name": "fast", "uuid": uuid.upper(), "thread_count": 2})
+
+    assert made.status_code == 200, made.text
+    assert admin.get("/api/node_types/fast").json()["uuid"] == uuid
+    again = admin.post("/api/node_types/fast", json={"name": "fast", "uuid": new_id(2), "thread_count": 2})
+    assert again.status_code == 400
+
+
+def test_a_job_that_has_not_ended_or_is_another_queues_is_no_finished_one(admin: TestClient) -> None:
+    admin.post("/api/node_types/other", json={"name": "other", "thread_count": 1})
+    admin.post("/api/job_types", json={"name": "a", "executor": "log"})
+    waiting, ended = (admin.post("/api/jobs", json={"job_type_uuid": "a"}).json()["uuid"] for _ in range(2))
+    admin.post(f"/api/jobs/{ended}/cancel", json={})
+
+    statuses = {path: admin.get(f"/api/jobs/{path}").status_code for path in (f"default/{waiting}", f"other/{ended}")}
+
+    assert set(statuses.values()) == {404}
+    assert admin.get(f"/api/jobs/default/{ended}").status_code == 200
+
+
 def test_a_finished_job_is_found_by_the_name_of_its_node_type(admin: TestClient) -> None:
     admin.post("/api/job_types", json={"name": "a", "executor": "log"})
     job = admin.post("/api/jobs", json={"job_type_uuid": "a"}).json()["uuid"]

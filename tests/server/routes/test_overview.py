@@ -122,6 +122,17 @@ def test_durations_are_those_of_the_latest_jobs_that_ran(kept: Store) -> None:
     assert [one["wait"] for one in latest["jobs"]] == [30]
 
 
+def test_a_job_that_began_by_a_clock_that_is_behind_has_not_waited_for_less_than_no_time(kept: Store) -> None:
+    api = make_api(kept, clock=ManualClock(NOON))
+    queue = api.engine.definitions.node_type("default").uuid
+    enqueue(kept, spec(queue, now=NOON), now=NOON)
+    finish(kept, settled(claim_one(kept, queue, now=NOON), succeeded(), NOON - 7_000), now=NOON)
+    with served(api) as client:
+        found = client.get("/api/durations").json()
+
+    assert [(one["wait"], one["run"]) for one in found["jobs"]] == [(0, 0)]
+
+
 def test_what_fires_next_comes_first_whatever_its_name_and_queue(admin: TestClient) -> None:
     admin.post("/api/node_types/fast", json={"name": "fast", "thread_count": 1})
     admin.post("/api/job_types", json={"name": "slow", "executor": "log"})
