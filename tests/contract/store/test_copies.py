@@ -197,6 +197,21 @@ def test_a_queue_keeps_its_counts_its_pause_its_fence_and_its_outbox(store: Stor
     assert counts(target, queue) == {}
 
 
+def test_the_outbox_in_a_copy_is_in_the_order_of_the_ends(store: Store) -> None:
+    queue = configuring.make_queue(store)
+    configuring.await_ends(store)
+    enqueue(store, *(spec(queue, job_type=configuring.JOB_TYPE) for _ in range(5)))
+    claims = claim(store, queue)
+    for after, number in enumerate((3, 0, 4, 1, 2)):
+        finish(store, succeed(claims[number], NOW + after), now=NOW + after)
+
+    told = store.copy_queue(queue).outbox
+
+    assert [one.time for one in told] == sorted(one.time for one in told)
+    assert told == store.read_outbox(queue, limit=10)
+    assert len(told) == 5
+
+
 def test_a_fencing_number_does_not_go_back_when_a_copy_comes(store: Store, other: Store) -> None:
     queue = new_queue()
     fences = []
