@@ -191,6 +191,15 @@ def test_a_copy_makes_no_more_topics_than_may_be(store: Store, monkeypatch: pyte
     assert read(store, "a") == [TopicRow(0, record(1)), TopicRow(1, record(2))]
 
 
+def test_a_record_that_is_there_stays_where_it_is_when_a_copy_comes(store: Store) -> None:
+    store.append_topic("t", records(1))
+
+    store.restore_topic(TopicEntry("t", 0, 3), [TopicRow(1, record(1)), TopicRow(2, record(2))])
+
+    assert read(store) == [TopicRow(0, record(1)), TopicRow(2, record(2))]
+    assert store.append_topic("t", records(1, 2, 3)) == [0, 2, 3]
+
+
 def test_who_appends_at_the_same_time_gets_other_offsets(store: Store, open_again: OpenStore) -> None:
     handles = [store, open_again(), open_again()]
 

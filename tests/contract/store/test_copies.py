@@ -40,6 +40,7 @@ from tests.contract.building import (
 )
 from tests.contract.events import configuring
 from tests.contract.schedules import scheduling
+from tests.servers import RedisServer, raw_command
 
 KINDS = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
@@ -224,6 +225,17 @@ def test_a_fencing_number_does_not_go_back_when_a_copy_comes(store: Store, other
     restore(other, store, queue)
 
     assert store.copy_queue(queue).fence == max(fences) == fences[1] > fences[0]
+
+
+@pytest.mark.stores("redis")  # there it is a server that forgets them
+def test_minutes_that_were_restored_are_forgotten_like_any(store: Store, redis_server: RedisServer) -> None:
+    queue, now = new_queue(), store.now()
+    empty = store.copy_queue(queue)
+
+    store.restore_queue(empty, [Stats(minute=now - now % STATS_STEP_MS, enqueued=7)])
+
+    hour = f"rota:{{{queue}}}:stats:{now // 3_600_000}"
+    assert int(raw_command(redis_server.port, "TTL", hour)) > 48 * 3_600
 
 
 def test_schedules_and_configurations_of_the_queue_are_in_its_copy(store: Store) -> None:

@@ -45,6 +45,7 @@ from tests.contract.building import (
     settled,
     spec,
     succeed,
+    token_of,
 )
 from tests.contract.events.configuring import await_ends, configuration, dependency, event, make_queue, verdicts
 from tests.contract.events.configuring import put as put_configuration
@@ -254,6 +255,23 @@ def test_beside_a_broken_job_each_has_its_own_place_and_fencing_number(
 
     assert [one.spec.id for one in claims] == [bad.id, plain.id, locked.id]
     assert [one.fence > 0 for one in claims] == [False, False, True]
+
+
+def test_a_claim_that_comes_across_a_broken_job_gives_what_it_took_itself_as_it_took_it(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    before = claim_one(store, queue, node=node)
+    bad, second, third = spec(queue), spec(queue), spec(queue)
+    enqueue(store, bad, second, third)
+    spoil(store, "spec", bad.id, broken, queue)
+
+    claims = store.claim_jobs(queue, token=token_of(node), limit=9, now=NOW, begin=2).claims
+
+    assert [one.spec.id for one in claims] == [bad.id, second.id, third.id]
+    assert before.token not in {one.token for one in claims}
+    assert [(one.is_begun, one.attempts) for one in claims] == [(True, 0), (True, 0), (False, 0)]
 
 
 def test_a_broken_job_that_holds_a_lock_and_a_key_frees_them(store: Store, broken: Callable[[bytes], bytes]) -> None:
@@ -470,6 +488,21 @@ def test_a_broken_schedule_stops_no_other_and_can_be_deleted(
     assert store.delete_schedules([bad.uuid, bad.uuid]) in ([True, False], [True, True])
     scheduling.put(store, scheduling.schedule(queue, "b"))
     assert [entry.schedule.name for entry in store.list_schedules(limit=9).entries] == ["a", "b", "c"]
+
+
+def test_a_job_with_a_broken_ending_keeps_its_schedule_from_nothing(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue = new_queue()
+    entry = scheduling.put(store, scheduling.schedule(queue))
+    job = spec(queue)
+    store.fire_schedules(queue, [scheduling.firing(entry, job)], now=NOW)
+    finish(store, succeed(claim_one(store, queue)))
+    spoil(store, "ending", job.id, broken, queue)
+
+    there = scheduling.found(store, entry.schedule)
+
+    assert (there.state.jobs, there.live_jobs, there.waiting_jobs) == ((job.id,), (), ())
 
 
 def test_the_name_of_a_broken_schedule_is_not_free(store: Store, broken: Callable[[bytes], bytes]) -> None:

@@ -11,7 +11,7 @@ from rota.store.sqlite.database.database import DURABLE, MEMORY, parse_url
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import counts, enqueue, new_queue, spec
 
-MUCH = {"text": "x" * 1_000_000}
+MUCH: dict[str, object] = {"text": "x" * 1_000_000}
 
 
 @pytest.fixture
