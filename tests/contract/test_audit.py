@@ -136,10 +136,3 @@ def test_what_an_entry_says_of_a_thing_does_not_open_it_again(store: Store) -> N
     store.settle_audit([entry(1)], dropped=[told.id])
 
     assert store.list_audit(limit=10) == [told]
-
-
-def test_what_is_kept_for_longer_than_there_is_time_is_kept(store: Store) -> None:
-    store.append_audit([entry(1)])
-
-    assert store.trim_audit(older_than=-1, keep=9, limit=9) == 0
-    assert len(store.list_audit(limit=9)) == 1
