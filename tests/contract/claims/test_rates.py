@@ -172,6 +172,15 @@ def test_what_a_rate_allows_again_is_for_the_jobs_of_its_own_queue(store: Store)
         assert next_due(store, queue, now=NOW + MINUTE) is None, "nobody waits in this queue"
 
 
+def test_a_queue_names_no_time_at_which_jobs_of_another_may_start(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+    claim(store, queue)
+
+    assert next_due(store, queue) == NOW + MINUTE
+    assert next_due(store, other) is None
+
+
 def test_limited_jobs_come_back_by_rank(store: Store) -> None:
     queue = new_queue()
     enqueue(store, limited(queue), limited(queue))

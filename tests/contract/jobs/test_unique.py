@@ -66,6 +66,13 @@ def test_the_same_key_in_another_queue_is_another_key(store: Store) -> None:
     assert answers == [Admission(job.id, is_new=True) for job in jobs]
 
 
+def test_whoever_is_refused_is_told_who_holds_the_key_in_the_same_queue(store: Store) -> None:
+    queues = [new_queue() for _ in range(3)]
+    holders = enqueue(store, *(spec(queue, unique_key="k") for queue in queues))
+
+    assert enqueue(store, *(spec(queue, unique_key="k") for queue in queues)) == holders
+
+
 def test_a_unique_key_and_an_equal_lock_key_have_nothing_to_do_with_each_other(store: Store) -> None:
     queue = new_queue()
     jobs = [spec(queue, unique_key="k"), spec(queue, lock_key="k")]

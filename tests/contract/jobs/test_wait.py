@@ -29,6 +29,16 @@ def test_the_jobs_that_are_given_out_before_a_queued_one_are_counted(store: Stor
     assert found == [Wait(0), Wait(1), Wait(2)]
 
 
+def test_jobs_that_wait_for_a_lock_or_a_rate_are_before_none_that_is_ready(store: Store) -> None:
+    queue, seldom = new_queue(), rate_key(Rate(1, 60_000), "k", {})
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(2)), *(spec(queue, rate_key=seldom) for _ in range(2)))
+    assert len(claim(store, queue)) == 2
+
+    (ready,) = enqueue(store, spec(queue))
+
+    assert store.read_wait(queue, ready) == Wait(0)
+
+
 def test_a_job_that_is_not_queued_waits_behind_nothing(store: Store) -> None:
     queue = new_queue()
     running, ended = enqueue(store, spec(queue), spec(queue))
