@@ -125,6 +125,18 @@ def test_a_repeated_enqueue_names_the_job_itself(store: Store) -> None:
     assert counts(store, queue) == {JobState.QUEUED: 1}
 
 
+def test_a_repeated_enqueue_of_a_job_that_has_ended_leaves_alone_who_has_its_key_since(store: Store) -> None:
+    queue = new_queue()
+    old = spec(queue, unique_key="k")
+    enqueue(store, old)
+    finish(store, succeed(claim_one(store, queue)))
+    (holder,) = enqueue(store, expiring(queue))
+
+    assert enqueue(store, old, now=LATER) == [old.id]
+
+    assert find(store, holder).state is JobState.QUEUED
+
+
 def test_a_delayed_job_holds_its_key(store: Store) -> None:
     queue = new_queue()
     (first,) = enqueue(store, spec(queue, unique_key="k", run_at=NOW + 60_000))
