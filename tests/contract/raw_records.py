@@ -91,6 +91,29 @@ def _change_values(store: RedisStore, kind: str, key: str, change: Change, queue
             store.access().ask("lset", name, n, change(record))
 
 
+def records_with(store: Store, text: str) -> list[str]:
+    """The tables of SQLite, or the keys of one server of Redis, in which something is said of a thing."""
+    if isinstance(store, SqliteStore):
+        with store._database.read() as db:
+            names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            contents = {name: [tuple(row) for row in db.execute(f"SELECT * FROM {name}")] for name in names}
+        return [name for name, rows in contents.items() if text in repr(rows)]
+    assert isinstance(store, RedisStore)
+    ask = store.access().ask
+    return [key.decode() for key in ask("keys", "*") if text.encode() in key or text in repr(_content(ask, key))]
+
+
+def _content(ask: Callable[..., object], key: bytes) -> object:
+    read: dict[object, tuple[object, ...]] = {
+        b"hash": ("hgetall", key),
+        b"zset": ("zrange", key, 0, -1),
+        b"set": ("smembers", key),
+        b"list": ("lrange", key, 0, -1),
+        b"string": ("get", key),
+    }
+    return ask(*read[ask("type", key)])
+
+
 def with_unknown_fields(record: bytes) -> bytes:
     """The record as a newer version would write it: every object in it has fields that nobody knows yet."""
     return msgspec.json.encode(_grown(msgspec.json.decode(record)))

@@ -1,6 +1,8 @@
 """Node types and job types: created, replaced, listed and removed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 
 import pytest
 from msgspec import structs
@@ -15,6 +17,7 @@ from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, claim, claim_one, enqueue, finish, spec, succeed
 from tests.contract.events.configuring import await_ends
+from tests.contract.steps import run_with
 
 
 def node_type(name: str, uuid: str | None = None, *, thread_count: int = 16) -> NodeType:
@@ -42,6 +45,28 @@ def test_job_types_are_put_only_upon_the_job_rules_that_were_judged(store: Store
     assert store.list_job_types() == [late]
     assert store.read_job_rules() == structs.replace(now, version=store.read_job_rules().version)
     assert not store.put_job_types([job_type("later")], rules_version=now.version), "others see a new name, too"
+
+
+def test_of_two_who_judged_upon_the_same_job_rules_one_gives_names_at_whatever_step_they_meet(
+    store: Store, open_again: OpenStore
+) -> None:
+    other = open_again()
+    for number in count():
+        seen = store.read_job_rules().version
+        one, two = job_type(f"a{number}"), job_type(f"b{number}")
+
+        ran = run_with(
+            store,
+            number,
+            partial(store.put_job_types, [one], rules_version=seen),
+            before=partial(other.put_job_types, [two], rules_version=seen),
+        )
+
+        if not ran.is_reached:
+            break
+        made = [each for each in store.list_job_types() if each in (one, two)]
+        assert made == ([one] if ran.answer else [two])
+    assert number > 0
 
 
 def test_a_refused_job_type_is_not_reckoned_with(store: Store) -> None:

@@ -8,7 +8,9 @@ from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
+    LATER,
     NOW,
+    claim,
     claim_one,
     counts,
     ended_job,
@@ -76,6 +78,19 @@ def test_the_oldest_beyond_the_number_to_keep_are_forgotten(store: Store) -> Non
 
     assert trimmed == 2
     assert listed(store, JobQuery(queue=queue)) == ids[:1:-1]
+
+
+def test_the_oldest_are_those_that_ended_first_whenever_they_were_made(store: Store) -> None:
+    for reason in ({"ended_before": LATER, "keep": 100, "limit": 1}, {"ended_before": NEVER, "keep": 1, "limit": 100}):
+        queue = new_queue()
+        enqueue(store, spec(queue), spec(queue))
+        first, second = claim(store, queue)
+        finish(store, succeed(second, NOW + 1), now=NOW + 1)
+        finish(store, succeed(first, NOW + 2), now=NOW + 2)
+
+        assert store.trim_history(queue, **reason) == 1
+
+        assert listed(store, JobQuery(queue=queue)) == [first.spec.id]
 
 
 def test_nodes_that_trim_at_once_forget_no_more_than_is_too_many(store: Store, open_again: OpenStore) -> None:

@@ -226,6 +226,17 @@ def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> Non
     assert [entry.message for entry in store.read_logs(claimed.spec.id, after=39, limit=3).entries] == lines[39:42]
 
 
+def test_a_long_line_may_come_first(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    lines = ["x" * 200_000, "short", "y" * 200_000]
+
+    assert store.append_logs([log_batch(claimed, *lines)]) == frozenset()
+
+    assert messages_of(store, claimed.spec.id) == lines
+
+
 def test_the_log_of_an_ended_job_can_be_forgotten_without_the_job(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue), spec(queue))

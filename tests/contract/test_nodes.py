@@ -1,9 +1,13 @@
 """Nodes: they say that they live, and are forgotten when they do not."""
 
+import pytest
+import redis
+
 from rota.model.node import Node
 from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, beat, new_node, new_queue
+from tests.servers import RedisServer
 
 
 def node(last_ping: int = NOW, uuid: str | None = None, *, running: int = 0) -> Node:
@@ -98,6 +102,17 @@ def test_a_forgotten_node_may_come_back(store: Store) -> None:
     beat(store, back)
 
     assert store.list_nodes(since=0) == [back]
+
+
+@pytest.mark.stores("redis")  # it keeps records and beats apart
+def test_nothing_of_forgotten_nodes_is_left_in_redis(store: Store, redis_server: RedisServer) -> None:
+    gone, silent = node(), node(NOW - 1)
+    beat(store, gone, silent)
+
+    assert [store.remove_nodes(uuid=gone.uuid), store.remove_nodes(silent_since=NOW)] == [1, 1]
+
+    with redis.Redis.from_url(redis_server.url) as client:
+        assert client.keys("*node*") == client.keys("*ping*") == []
 
 
 def test_nodes_are_seen_through_every_handle(store: Store, open_again: OpenStore) -> None:

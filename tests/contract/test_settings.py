@@ -59,6 +59,19 @@ def test_settings_are_listed_by_the_beginning_of_their_names(store: Store) -> No
     assert store.list_settings("nothing") == {}
 
 
+def test_the_beginning_of_a_name_is_taken_letter_by_letter(store: Store) -> None:
+    for name in ("key:a", "KEY:b", "key%c", "key_d", "key"):
+        store.put_setting(name, "value")
+
+    assert [[*store.list_settings(prefix)] for prefix in ("key:", "KEY", "key%", "key_")] == [
+        ["key:a"],
+        ["KEY:b"],
+        ["key%c"],
+        ["key_d"],
+    ]
+    assert len(store.list_settings("")) == 5
+
+
 def test_a_setting_is_forgotten_once(store: Store) -> None:
     store.put_setting("a", "1")
     store.put_setting("b", "2")

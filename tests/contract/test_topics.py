@@ -125,6 +125,16 @@ def test_old_records_are_forgotten(store: Store) -> None:
     assert store.list_topics(limit=1) == [TopicEntry("t", 3, 5)]
 
 
+def test_a_reader_who_was_left_behind_goes_on_with_the_oldest_record(store: Store) -> None:
+    store.append_topic("t", records(*range(6)))
+    store.trim_topics(["t"], older_than=0, keep=2, limit=100)
+
+    page = store.read_topic("t", offset=1, limit=1)
+
+    assert page is not None
+    assert ([row.offset for row in page.rows], page.following) == ([4], 5)
+
+
 def test_records_go_away_only_at_the_old_end(store: Store) -> None:
     """The clock of a publisher may be behind that of the one before."""
     store.append_topic("t", [*records(1), *records(2, time=NOW - 1)])
@@ -167,6 +177,27 @@ def test_there_are_not_more_topics_than_may_be(store: Store, monkeypatch: pytest
 
     assert store.append_topic("a", records(2)) == [1]
     assert [one.name for one in store.list_topics(limit=10)] == ["a", "b"]
+
+
+def test_a_copy_makes_no_more_topics_than_may_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{type(store).__module__.rpartition('.')[0]}.nouns.topics.MAX_TOPICS", 1)
+    store.append_topic("a", records(1))
+
+    with pytest.raises(Conflict, match="'b' cannot be made"):
+        store.restore_topic(TopicEntry("b", 0, 1), [TopicRow(0, record(1))])
+
+    assert store.read_topic("b", offset=0, limit=1) is None
+    store.restore_topic(TopicEntry("a", 0, 2), [TopicRow(1, record(2))])
+    assert read(store, "a") == [TopicRow(0, record(1)), TopicRow(1, record(2))]
+
+
+def test_a_record_that_is_there_stays_where_it_is_when_a_copy_comes(store: Store) -> None:
+    store.append_topic("t", records(1))
+
+    store.restore_topic(TopicEntry("t", 0, 3), [TopicRow(1, record(1)), TopicRow(2, record(2))])
+
+    assert read(store) == [TopicRow(0, record(1)), TopicRow(2, record(2))]
+    assert store.append_topic("t", records(1, 2, 3)) == [0, 2, 3]
 
 
 def test_who_appends_at_the_same_time_gets_other_offsets(store: Store, open_again: OpenStore) -> None:

@@ -47,6 +47,18 @@ def test_only_those_that_begin_at_once_run(store: Store) -> None:
     assert given(store, queue) == [fourth]
 
 
+def test_no_more_begin_than_was_said_although_some_that_were_looked_at_had_to_wait(store: Store) -> None:
+    queue = new_queue()
+    locked = [spec(queue, lock_key="l") for _ in range(2)]
+    ids = enqueue(store, *locked, *(spec(queue) for _ in range(3)))
+
+    claims = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=NOW, begin=1).claims
+
+    assert [one.spec.id for one in claims] == [ids[0], *ids[2:4]]
+    assert [one.is_begun for one in claims] == [True, False, False]
+    assert counts(store, queue) == {JobState.RUNNING: 1, JobState.QUEUED: 4}
+
+
 def test_a_buffered_job_looks_like_any_that_waits(store: Store) -> None:
     queue = new_queue()
     (job_id,) = enqueue(store, spec(queue))
@@ -55,6 +67,16 @@ def test_a_buffered_job_looks_like_any_that_waits(store: Store) -> None:
 
     job = find(store, job_id)
     assert (job.state, job.attempts, job.deaths, job.started_at) == (JobState.QUEUED, 0, 0, None)
+
+
+def test_a_buffered_claim_that_is_looked_up_has_begun_at_no_time(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue), spec(queue))
+    store.claim_jobs(queue, token=token_of(node), limit=2, now=NOW, begin=1)
+
+    found = store.claims_of_node(queue, node, limit=4)
+
+    assert {(one.is_begun, one.began_at) for one in found} == {(True, NOW), (False, None)}
 
 
 def test_a_buffered_job_runs_when_it_is_said_to_have_begun(store: Store) -> None:

@@ -37,6 +37,15 @@ def test_an_empty_queue_gives_nothing(store: Store) -> None:
     assert answer.refused == frozenset()
 
 
+def test_a_claim_of_nothing_is_not_to_be_made_again_at_once_although_jobs_are_ready(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=0, now=NOW)
+
+    assert (answer.claims, answer.next_due) == ([], None)
+
+
 def test_a_claim_carries_the_job_and_its_token(store: Store) -> None:
     queue, node = new_queue(), new_node()
     job = spec(queue, priority=3, arguments={"a": [1]})

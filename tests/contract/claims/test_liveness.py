@@ -136,6 +136,34 @@ def test_claims_without_a_pulse_get_one_that_never_changes(store: Store) -> None
     assert store.reclaim_jobs(queue, [die(held)], node=orphan, pulse=after[orphan], now=LATER) == frozenset()
 
 
+def test_only_nodes_that_hold_something_of_the_queue_get_a_pulse_they_do_not_have(store: Store) -> None:
+    queue, other_queue, done, elsewhere = new_queue(), new_queue(), new_node(), new_node()
+    enqueue(store, spec(queue), spec(other_queue))
+    finish(store, succeed(claim_one(store, queue, node=done)))
+    claim_one(store, other_queue, node=elsewhere)
+    for one, node in ((queue, done), (other_queue, elsewhere)):
+        store.forget_pulse(one, node, pulse=store.read_pulses(one)[node])
+
+    assert store.mark_orphans(queue) == 0
+
+    assert (store.read_pulses(queue), store.read_pulses(other_queue)) == ({}, {})
+    assert store.mark_orphans(other_queue) == 1
+    assert store.read_pulses(other_queue).keys() == {elsewhere}
+
+
+def test_a_node_of_which_only_the_floor_is_known_has_no_pulse_until_it_gets_one(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    held = claim_one(store, queue, node=node)
+    store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
+    assert store.recover_claims(queue, node, {held.spec.id: held.token}, floor=1, now=NOW) == 0
+    assert store.read_pulses(queue) == {}
+
+    assert store.mark_orphans(queue) == 1
+
+    assert store.read_pulses(queue).keys() == {node}
+
+
 # -- what a node holds ---------------------------------------------------------------------------------------------
 
 

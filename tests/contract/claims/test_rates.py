@@ -172,6 +172,15 @@ def test_what_a_rate_allows_again_is_for_the_jobs_of_its_own_queue(store: Store)
         assert next_due(store, queue, now=NOW + MINUTE) is None, "nobody waits in this queue"
 
 
+def test_a_queue_names_no_time_at_which_jobs_of_another_may_start(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+    claim(store, queue)
+
+    assert next_due(store, queue) == NOW + MINUTE
+    assert next_due(store, other) is None
+
+
 def test_limited_jobs_come_back_by_rank(store: Store) -> None:
     queue = new_queue()
     enqueue(store, limited(queue), limited(queue))
@@ -409,6 +418,19 @@ def test_jobs_that_have_expired_are_given_out_and_use_up_no_start(store: Store) 
     assert [answer.next_due for answer in answers] == [later, later, later + MINUTE, later + MINUTE]
 
 
+def test_who_waits_for_a_rate_that_was_used_up_beside_an_expired_job_is_not_looked_at_again_at_once(
+    store: Store,
+) -> None:
+    queue, later = new_queue(), NOW + MINUTE
+    ids = enqueue(store, expiring(queue), *(limited(queue) for _ in range(3)))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=later)
+
+    assert [one.spec.id for one in answer.claims] == ids[:3]
+    assert answer.next_due == later + MINUTE
+    assert store.read_wait(queue, ids[3]) == Wait(0, None, later + MINUTE)
+
+
 def test_a_job_that_has_not_expired_yet_needs_a_start(store: Store) -> None:
     queue = new_queue()
     ids = enqueue(store, *(expiring(queue) for _ in range(3)))
@@ -555,6 +577,20 @@ def break_starts(store: Store, queue: str) -> None:
 
 
 @pytest.mark.stores("sqlite-memory", "redis")
+def test_a_start_after_the_clock_was_set_back_counts_as_long_as_the_one_before(store: Store) -> None:
+    queue, before = new_queue(), NOW + MINUTE // 2
+    enqueue(store, limited(queue))
+    claim_one(store, queue, now=before)
+    enqueue(store, limited(queue))
+    claim_one(store, queue, now=NOW)
+
+    (job,) = enqueue(store, limited(queue))
+    assert store.forget_rates(queue, now=NOW + MINUTE, limit=9) == 0
+
+    assert given(store, queue, now=before + MINUTE - 1) == []
+    assert given(store, queue, now=before + MINUTE) == [job]
+
+
 def test_starts_that_a_wrong_clock_wrote_hold_up_nobody_and_those_of_a_moment_ahead_count(store: Store) -> None:
     queue, clock = new_queue(), store.now()
     enqueue(store, *(limited(queue) for _ in range(4)), now=clock)

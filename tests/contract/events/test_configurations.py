@@ -21,6 +21,7 @@ from tests.contract.building import (
 )
 from tests.contract.events.configuring import configuration, dependency, event, found, matched, put, verdicts
 from tests.contract.racing import in_threads
+from tests.contract.raw_records import records_with
 
 
 def test_a_configuration_is_found_as_it_was_put(store: Store) -> None:
@@ -262,3 +263,22 @@ def test_configurations_that_wait_for_no_jobs_are_no_job_rules(store: Store) -> 
     put(store, configuration(new_queue()))
 
     assert store.read_job_rules() == before
+
+
+@pytest.mark.stores("sqlite-file", "sqlite-memory", "redis")  # of which all records can be looked through
+def test_nothing_of_a_configuration_is_left_once_it_is_deleted_whatever_was_done_with_it(store: Store) -> None:
+    parts = (dependency("there"), dependency("dir/", match=Match.PREFIX), dependency("load", "JOB"))
+    entry = put(store, configuration(new_queue(), *parts, name="first"))
+    for changes in ({"name": "second"}, {"queue": new_queue()}, {"name": "third"}):
+        there = found(store, entry.configuration)
+        store.apply_verdicts(there.configuration.queue, [verdicts(there, event("there", own_id=new_id(NOW)))], now=NOW)
+        there = found(store, entry.configuration)
+        changed = structs.replace(there.configuration, **changes)
+        state = structs.replace(there.state, version=there.state.version + 1)
+        assert store.put_configurations([ConfigurationChange(changed, state, there.state.version)]) == [True]
+    assert store.list_validations(entry.configuration.uuid, limit=9) != []
+
+    assert store.delete_configurations([entry.configuration.uuid]) == [True]
+
+    assert [records_with(store, one) for one in (entry.configuration.uuid, "first", "second", "third")] == [[]] * 4
+    assert records_with(store, "there") == []

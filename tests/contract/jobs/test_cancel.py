@@ -71,6 +71,17 @@ def test_a_job_between_two_attempts_is_cancelled_at_once(store: Store) -> None:
     assert given(store, queue, now=NOW + FAR_MS) == []
 
 
+def test_a_job_that_is_cancelled_after_a_death_keeps_it(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+    reclaim(store, die(claim_one(store, queue, node=node)))
+
+    store.cancel_jobs([job_id], now=LATER)
+
+    ended = find(store, job_id)
+    assert (ended.state, ended.attempts, ended.deaths) == (JobState.CANCELLED, 0, 1)
+
+
 def test_a_job_that_waits_for_a_lock_is_cancelled_at_once(store: Store) -> None:
     queue = new_queue()
     _first, second = enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))

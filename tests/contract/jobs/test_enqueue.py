@@ -8,6 +8,7 @@ import pytest
 import redis
 from msgspec import structs
 
+from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec, JobState
 from rota.model.runs.retry import RetryPolicy
@@ -321,6 +322,21 @@ def test_a_large_batch_is_accepted_given_and_finished_whole(store: Store) -> Non
     assert refused == frozenset()
     assert counts(store, queue) == {JobState.SUCCEEDED: MANY}
     assert states_of(store, [job.id for job in jobs]) == [JobState.SUCCEEDED] * MANY
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # there the jobs of a queue are the arguments of one command
+def test_more_jobs_of_a_queue_than_one_step_takes_are_refused_with_all_others(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.store.redis.nouns.jobs.enqueue._MOST_ENQUEUED", 3)
+    queue, other = new_queue(), new_queue()
+
+    with pytest.raises(InvalidInput, match=f"4 jobs for {queue} at once; 3 is the most"):
+        store.enqueue_jobs([spec(other), *(spec(queue) for _ in range(4))], now=NOW)
+
+    assert (counts(store, queue), counts(store, other)) == ({}, {})
+    enqueue(store, *(spec(one) for one in (queue, other) for _ in range(3)))
+    assert counts(store, queue) == counts(store, other) == {JobState.QUEUED: 3}
 
 
 def test_a_large_batch_of_delayed_jobs_becomes_ready_whole(store: Store) -> None:

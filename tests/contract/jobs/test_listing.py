@@ -1,7 +1,11 @@
 """Reading jobs: found by id, listed by condition, in order, each on exactly one page."""
 
+import base64
+
+import msgspec
 import pytest
 
+from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.model.job import FINAL_STATES, Cause, JobState
 from rota.store import Store
@@ -318,3 +322,23 @@ def test_jobs_are_found_by_text_in_what_they_were_given_and_what_came_of_them(st
     assert found("grüße") == [by_result.id]
     assert found(by_result.id[-12:]) == [by_result.id]
     assert found("nowhere") == []
+
+
+def test_a_page_of_which_little_is_wanted_ends_before_all_was_read(store: Store) -> None:
+    queue, seldom = new_queue(), new_id(NOW)
+    enqueue(store, *(spec(queue) for _ in range(45)))
+    (wanted,) = enqueue(store, spec(queue, job_type=seldom))
+    query = JobQuery(queue=queue, job_type=seldom)
+
+    found = [[job.id for job in page.jobs] for page in pages(store, query, limit=2)]
+
+    assert found == [[], [], [wanted]]
+
+
+@pytest.mark.parametrize("section", [-1, 6])
+def test_a_cursor_of_a_part_that_no_listing_has_is_refused(store: Store, section: int) -> None:
+    enqueue(store, *(spec(new_queue()) for _ in range(2)))
+    cursor = base64.urlsafe_b64encode(msgspec.json.encode([section, [0, ""]])).decode()
+
+    with pytest.raises(InvalidInput, match="cursor"):
+        store.list_jobs(JobQuery(), limit=1, cursor=cursor)

@@ -61,3 +61,27 @@ def test_a_job_that_is_handed_in_again_is_in_its_series_once(store: Store) -> No
     enqueue(store, spec(queue, series=(SERIES,), unique_key="u"))
 
     assert ids(store.list_series(queue, SERIES, limit=10)) == [one.id]
+
+
+def test_of_jobs_that_were_made_at_one_instant_none_is_missed_or_told_twice_from_page_to_page(store: Store) -> None:
+    queue = new_queue()
+    made = sorted(enqueue(store, *(spec(queue, series=(SERIES,)) for _ in range(5))))
+
+    for latest_first in (False, True):
+        found: list[Job] = []
+        while some := store.list_series(
+            queue, SERIES, limit=2, after=found[-1] if found else None, latest_first=latest_first
+        ):
+            found += some
+            assert len(found) <= len(made)
+        assert ids(found) == made[:: -1 if latest_first else 1]
+
+
+def test_a_series_of_the_same_name_in_another_queue_is_another_one(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    (mine,) = enqueue(store, spec(queue, series=(SERIES,)))
+    theirs = enqueue(store, *(spec(other, series=(SERIES,), now=NOW + number) for number in range(2)))
+
+    assert [store.count_series(one, SERIES) for one in (queue, other)] == [1, 2]
+    assert [ids(store.list_series(one, SERIES, limit=9)) for one in (queue, other)] == [[mine], theirs]
+    assert ids(store.list_series(queue, SERIES, limit=9, latest_first=True)) == [mine]

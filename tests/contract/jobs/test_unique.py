@@ -66,6 +66,13 @@ def test_the_same_key_in_another_queue_is_another_key(store: Store) -> None:
     assert answers == [Admission(job.id, is_new=True) for job in jobs]
 
 
+def test_whoever_is_refused_is_told_who_holds_the_key_in_the_same_queue(store: Store) -> None:
+    queues = [new_queue() for _ in range(3)]
+    holders = enqueue(store, *(spec(queue, unique_key="k") for queue in queues))
+
+    assert enqueue(store, *(spec(queue, unique_key="k") for queue in queues)) == holders
+
+
 def test_a_unique_key_and_an_equal_lock_key_have_nothing_to_do_with_each_other(store: Store) -> None:
     queue = new_queue()
     jobs = [spec(queue, unique_key="k"), spec(queue, lock_key="k")]
@@ -116,6 +123,18 @@ def test_a_repeated_enqueue_names_the_job_itself(store: Store) -> None:
     assert enqueue(store, job) == [job.id]
 
     assert counts(store, queue) == {JobState.QUEUED: 1}
+
+
+def test_a_repeated_enqueue_of_a_job_that_has_ended_leaves_alone_who_has_its_key_since(store: Store) -> None:
+    queue = new_queue()
+    old = spec(queue, unique_key="k")
+    enqueue(store, old)
+    finish(store, succeed(claim_one(store, queue)))
+    (holder,) = enqueue(store, expiring(queue))
+
+    assert enqueue(store, old, now=LATER) == [old.id]
+
+    assert find(store, holder).state is JobState.QUEUED
 
 
 def test_a_delayed_job_holds_its_key(store: Store) -> None:

@@ -29,6 +29,16 @@ def test_the_jobs_that_are_given_out_before_a_queued_one_are_counted(store: Stor
     assert found == [Wait(0), Wait(1), Wait(2)]
 
 
+def test_jobs_that_wait_for_a_lock_or_a_rate_are_before_none_that_is_ready(store: Store) -> None:
+    queue, seldom = new_queue(), rate_key(Rate(1, 60_000), "k", {})
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(2)), *(spec(queue, rate_key=seldom) for _ in range(2)))
+    assert len(claim(store, queue)) == 2
+
+    (ready,) = enqueue(store, spec(queue))
+
+    assert store.read_wait(queue, ready) == Wait(0)
+
+
 def test_a_job_that_is_not_queued_waits_behind_nothing(store: Store) -> None:
     queue = new_queue()
     running, ended = enqueue(store, spec(queue), spec(queue))
@@ -92,3 +102,29 @@ def test_jobs_of_another_queue_with_the_same_lock_or_rate_are_not_before_it(stor
             Wait(0, limited_until=NOW + 60_000),
             Wait(1, limited_until=NOW + 60_000),
         ]
+
+
+def test_only_jobs_of_the_same_rate_are_before_a_limited_one_and_each_queue_says_its_own_time(store: Store) -> None:
+    queue, later = new_queue(), new_queue()
+    a, b = (rate_key(Rate(1, 60_000), name, {}) for name in ("a", "ab"))
+    enqueue(store, *(spec(queue, rate_key=key) for key in (a, b)), spec(later, rate_key=a, now=NOW + 7))
+    waiting = enqueue(store, *(spec(queue, rate_key=key) for key in (a, b)))
+    (elsewhere,) = enqueue(store, spec(later, rate_key=a, now=NOW + 7))
+
+    assert len(claim(store, queue)) == 2
+    assert len(claim(store, later, now=NOW + 7)) == 1
+
+    assert [store.read_wait(queue, one) for one in waiting] == [Wait(0, limited_until=NOW + 60_000)] * 2
+    assert store.read_wait(later, elsewhere) == Wait(0, limited_until=NOW + 60_007)
+
+
+def test_a_limited_job_names_also_who_has_taken_its_lock_meanwhile(store: Store) -> None:
+    queue, seldom = new_queue(), rate_key(Rate(1, 60_000), "k", {})
+    enqueue(store, spec(queue, rate_key=seldom))
+    claim_one(store, queue)
+    (waiting,) = enqueue(store, spec(queue, rate_key=seldom, lock_key="l"))
+    assert claim(store, queue) == []
+    (holder,) = enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+
+    assert store.read_wait(queue, waiting) == Wait(0, holder, NOW + 60_000)

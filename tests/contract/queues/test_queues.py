@@ -35,6 +35,7 @@ from tests.contract.building import (
 )
 from tests.contract.events.configuring import JOB_TYPE, await_ends, configuration, make_queue, outcomes
 from tests.contract.events.configuring import put as put_configuration
+from tests.contract.raw_records import records_with
 from tests.contract.schedules.scheduling import put as put_schedule
 from tests.contract.schedules.scheduling import schedule
 from tests.servers import RedisServer
@@ -365,6 +366,20 @@ def test_nothing_of_a_forgotten_queue_is_left_in_sqlite(store: Store, store_url:
         queued = [name for name in tables if "queue" in columns[name]]
         left = {name: db.execute(f"SELECT * FROM {name} WHERE queue = ?", [queue]).fetchall() for name in queued}
     assert {name: rows for name, rows in left.items() if rows} == {}
+
+
+@pytest.mark.stores("sqlite-file", "sqlite-memory", "redis")  # of which all records can be looked through
+def test_nobody_speaks_of_a_forgotten_queue_in_which_schedules_and_configurations_were(store: Store) -> None:
+    queue = new_queue()
+    one, other = put_schedule(store, schedule(queue)).schedule, put_configuration(store, configuration(queue))
+    assert not store.forget_queue(queue)
+    store.delete_schedules([one.uuid])
+    assert not store.forget_queue(queue)
+    store.delete_configurations([other.configuration.uuid])
+
+    assert store.forget_queue(queue)
+
+    assert records_with(store, queue) == []
 
 
 @pytest.mark.stores("redis")  # it has keys of its own for every queue

@@ -41,6 +41,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.contract.events import configuring
 from tests.contract.queues.waiting import LONG_S, Waiting, quieten, waker_of
 from tests.contract.schedules.scheduling import firing, put, schedule
 from tests.patience import DEADLINE_S
@@ -197,6 +198,12 @@ def prepare_schedule(store: Store, queue: str) -> Act:
     return lambda other: other.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
 
 
+def prepare_configuration(store: Store, queue: str) -> Act:
+    entry = configuring.put(store, configuring.configuration(queue))
+    made = configuring.verdicts(entry, configuring.event(), spec(queue))
+    return lambda other: other.apply_verdicts(queue, [made], now=NOW)
+
+
 Prepare = Callable[[Store, str], Act]
 REASONS: dict[str, Prepare] = {
     "a job is enqueued": prepare_nothing,
@@ -214,6 +221,7 @@ REASONS: dict[str, Prepare] = {
     "a claim is recovered": prepare_forgetful_node,
     "a node leaves": prepare_leaving_node,
     "a schedule fires": prepare_schedule,
+    "an event makes a job": prepare_configuration,
 }
 
 

@@ -14,6 +14,7 @@ from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.store import RedisStore
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, new_queue, spec
+from tests.contract.raw_records import records_with
 from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
 from tests.contract.steps import run_with
 
@@ -316,6 +317,35 @@ def test_a_deleted_schedule_takes_nothing_of_another_with_it(store: Store) -> No
     ]
     due = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
     assert [one.schedule for one in due.entries] == [kept.schedule]
+
+
+@pytest.mark.stores("sqlite-file", "sqlite-memory", "redis")  # of which all records can be looked through
+def test_nothing_of_a_schedule_is_left_once_it_is_deleted_whatever_was_done_with_it(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue, "first"))
+    store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
+    for changes in ({"name": "second"}, {"queue": new_queue()}, {"job_type": new_id(NOW)}, {"name": "third"}):
+        there = found(store, entry.schedule)
+        changed = structs.replace(there.schedule, **changes)
+        state = structs.replace(there.state, version=there.state.version + 1)
+        assert store.put_schedules([ScheduleChange(changed, state, there.state.version)]) == [True]
+
+    assert store.delete_schedules([entry.schedule.uuid]) == [True]
+
+    assert [records_with(store, one) for one in (entry.schedule.uuid, "first", "second", "third")] == [[]] * 4
+
+
+def test_a_schedule_without_a_next_time_has_none_in_the_queue_to_which_it_moves(store: Store) -> None:
+    new = new_queue()
+    entry = put(store, schedule(new_queue()), due=None)
+    moved = structs.replace(entry.schedule, queue=new)
+
+    assert store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=2), 1)]) == [True]
+
+    assert found(store, moved).schedule == moved
+    due = store.claim_due_schedules(new, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10)
+    assert (due.entries, due.next_due) == ([], None)
+    assert store.next_schedules(new, limit=9) == []
 
 
 def test_a_schedule_that_is_made_again_under_its_uuid_begins_anew(store: Store) -> None:

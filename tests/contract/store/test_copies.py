@@ -40,6 +40,7 @@ from tests.contract.building import (
 )
 from tests.contract.events import configuring
 from tests.contract.schedules import scheduling
+from tests.servers import RedisServer, raw_command
 
 KINDS = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
@@ -197,6 +198,21 @@ def test_a_queue_keeps_its_counts_its_pause_its_fence_and_its_outbox(store: Stor
     assert counts(target, queue) == {}
 
 
+def test_the_outbox_in_a_copy_is_in_the_order_of_the_ends(store: Store) -> None:
+    queue = configuring.make_queue(store)
+    configuring.await_ends(store)
+    enqueue(store, *(spec(queue, job_type=configuring.JOB_TYPE) for _ in range(5)))
+    claims = claim(store, queue)
+    for after, number in enumerate((3, 0, 4, 1, 2)):
+        finish(store, succeed(claims[number], NOW + after), now=NOW + after)
+
+    told = store.copy_queue(queue).outbox
+
+    assert [one.time for one in told] == sorted(one.time for one in told)
+    assert told == store.read_outbox(queue, limit=10)
+    assert len(told) == 5
+
+
 def test_a_fencing_number_does_not_go_back_when_a_copy_comes(store: Store, other: Store) -> None:
     queue = new_queue()
     fences = []
@@ -209,6 +225,17 @@ def test_a_fencing_number_does_not_go_back_when_a_copy_comes(store: Store, other
     restore(other, store, queue)
 
     assert store.copy_queue(queue).fence == max(fences) == fences[1] > fences[0]
+
+
+@pytest.mark.stores("redis")  # there it is a server that forgets them
+def test_minutes_that_were_restored_are_forgotten_like_any(store: Store, redis_server: RedisServer) -> None:
+    queue, now = new_queue(), store.now()
+    empty = store.copy_queue(queue)
+
+    store.restore_queue(empty, [Stats(minute=now - now % STATS_STEP_MS, enqueued=7)])
+
+    hour = f"rota:{{{queue}}}:stats:{now // 3_600_000}"
+    assert int(raw_command(redis_server.port, "TTL", hour)) > 48 * 3_600
 
 
 def test_schedules_and_configurations_of_the_queue_are_in_its_copy(store: Store) -> None:

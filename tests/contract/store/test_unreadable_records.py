@@ -45,6 +45,7 @@ from tests.contract.building import (
     settled,
     spec,
     succeed,
+    token_of,
 )
 from tests.contract.events.configuring import await_ends, configuration, dependency, event, make_queue, verdicts
 from tests.contract.events.configuring import put as put_configuration
@@ -242,6 +243,37 @@ def test_a_claim_gives_a_broken_job_for_what_it_is_and_its_neighbours_as_they_ar
     assert counts(store, queue) == {JobState.SUCCEEDED: 2, JobState.FAILED: 1}
 
 
+def test_beside_a_broken_job_each_has_its_own_place_and_fencing_number(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue = new_queue()
+    locked, plain, bad = spec(queue, lock_key="lock"), spec(queue, priority=1), spec(queue, priority=2)
+    enqueue(store, locked, plain, bad)
+    spoil(store, "spec", bad.id, broken, queue)
+
+    claims = claim(store, queue)
+
+    assert [one.spec.id for one in claims] == [bad.id, plain.id, locked.id]
+    assert [one.fence > 0 for one in claims] == [False, False, True]
+
+
+def test_a_claim_that_comes_across_a_broken_job_gives_what_it_took_itself_as_it_took_it(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    before = claim_one(store, queue, node=node)
+    bad, second, third = spec(queue), spec(queue), spec(queue)
+    enqueue(store, bad, second, third)
+    spoil(store, "spec", bad.id, broken, queue)
+
+    claims = store.claim_jobs(queue, token=token_of(node), limit=9, now=NOW, begin=2).claims
+
+    assert [one.spec.id for one in claims] == [bad.id, second.id, third.id]
+    assert before.token not in {one.token for one in claims}
+    assert [(one.is_begun, one.attempts) for one in claims] == [(True, 0), (True, 0), (False, 0)]
+
+
 def test_a_broken_job_that_holds_a_lock_and_a_key_frees_them(store: Store, broken: Callable[[bytes], bytes]) -> None:
     queue = new_queue()
     bad, waiting = spec(queue, lock_key="lock", unique_key="one"), spec(queue, lock_key="lock")
@@ -271,6 +303,18 @@ def test_a_job_with_a_broken_mark_does_not_stop_the_claim_of_its_neighbours(
     assert claims[good.id].spec == good
     assert finish(store, *(settled(one, refused(UNREADABLE, "no")) for one in claims.values())) == frozenset()
     assert counts(store, queue) == {JobState.FAILED: 3}
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # only there a job has a mark
+def test_a_due_job_with_a_broken_mark_comes_behind_those_that_were_ready_before(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue = new_queue()
+    due, ready = spec(queue, run_at=NOW + 100), spec(queue)
+    enqueue(store, due, ready)
+    spoil(store, "mark", due.id, broken, queue)
+
+    assert [one.spec.id for one in claim(store, queue, now=NOW + 100)] == [ready.id, due.id]
 
 
 def test_a_broken_job_of_a_dead_node_is_found_and_taken_back(store: Store, broken: Callable[[bytes], bytes]) -> None:
@@ -446,6 +490,21 @@ def test_a_broken_schedule_stops_no_other_and_can_be_deleted(
     assert [entry.schedule.name for entry in store.list_schedules(limit=9).entries] == ["a", "b", "c"]
 
 
+def test_a_job_with_a_broken_ending_keeps_its_schedule_from_nothing(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue = new_queue()
+    entry = scheduling.put(store, scheduling.schedule(queue))
+    job = spec(queue)
+    store.fire_schedules(queue, [scheduling.firing(entry, job)], now=NOW)
+    finish(store, succeed(claim_one(store, queue)))
+    spoil(store, "ending", job.id, broken, queue)
+
+    there = scheduling.found(store, entry.schedule)
+
+    assert (there.state.jobs, there.live_jobs, there.waiting_jobs) == ((job.id,), (), ())
+
+
 def test_the_name_of_a_broken_schedule_is_not_free(store: Store, broken: Callable[[bytes], bytes]) -> None:
     queue = new_queue()
     bad = scheduling.schedule(queue, "taken")
@@ -486,6 +545,19 @@ def test_a_broken_configuration_stops_no_other_and_can_be_deleted(
     assert store.delete_configurations([bad.uuid]) == [True]
     put_configuration(store, configuration(queue, name="b"))
     assert [entry.configuration.name for entry in store.list_configurations(limit=9).entries] == ["a", "b", "c"]
+
+
+def test_whoever_ends_jobs_hears_that_a_broken_configuration_was_deleted(
+    store: Store, broken: Callable[[bytes], bytes]
+) -> None:
+    queue = new_queue()
+    bad = put_configuration(store, configuration(queue, dependency("report", "JOB"))).configuration
+    spoil(store, "configuration", bad.uuid, broken, queue)
+    before = store.definitions_version()
+
+    assert store.delete_configurations([bad.uuid]) == [True]
+
+    assert store.definitions_version() != before
 
 
 def test_broken_evaluations_and_validations_are_left_out(store: Store, broken: Callable[[bytes], bytes]) -> None:

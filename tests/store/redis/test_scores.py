@@ -22,3 +22,19 @@ def test_a_delayed_job_whose_time_is_no_whole_number_is_read_and_given(store: St
     assert (answer.claims, answer.next_due) == ([], NOW + 1_001)
     assert (find(store, job.id).state, find(store, job.id).available_at) == (JobState.DELAYED, NOW + 1_001)
     assert claim_one(store, queue, now=NOW + 1_001).spec.id == job.id
+
+
+@pytest.mark.stores("redis")
+def test_a_job_that_waited_in_a_buffer_goes_back_to_its_exact_place(store: Store) -> None:
+    assert isinstance(store, RedisStore)
+    queue, node = new_queue(), new_node()
+    (job,) = enqueue(store, spec(queue))
+    ready = QueueKeys(queue).ready
+    rank = store.access().ask("zscore", ready, job) + 0.5
+    store.access().ask("zadd", ready, {job: rank})
+    claims = store.claim_jobs(queue, token=token_of(node), limit=1, now=NOW, begin=0).claims
+    store.begin_jobs(queue, claims, now=NOW)
+
+    assert store.recover_claims(queue, node, {}, floor=0, now=NOW) == 1
+
+    assert store.access().ask("zscore", ready, job) == rank

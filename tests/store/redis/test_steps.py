@@ -71,6 +71,20 @@ def test_a_claim_of_none_asks_for_no_other(server: RedisServer) -> None:
     store.close()
 
 
+def test_a_server_that_has_forgotten_the_scripts_finishes_and_gives_jobs_all_the_same(server: RedisServer) -> None:
+    store, queue = open_store(server.url), new_queue()
+    first, second = enqueue(store, spec(queue), spec(queue))
+    ended = succeed(claim_one(store, queue))
+    raw_command(server.port, "SCRIPT", "FLUSH")
+
+    answer = store.finish_and_claim_jobs(queue, [ended], token=token_of(new_node()), limit=9, now=NOW)
+
+    assert ([one.spec.id for one in answer.claims], answer.refused) == ([second], frozenset())
+    assert counts(store, queue) == {JobState.SUCCEEDED: 1, JobState.RUNNING: 1}
+    assert first == ended.claim.spec.id
+    store.close()
+
+
 def ended_jobs(store: Store, queue: str, count: int, *, results: str = "", line: str = "") -> list[str]:
     """Jobs that ended one millisecond after the other."""
     ids = enqueue(store, *(spec(queue) for _ in range(count)))

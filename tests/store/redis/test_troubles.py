@@ -7,6 +7,8 @@ import pytest
 
 from rota.errors import InvalidInput, StoreUnavailable
 from rota.store import open_store
+from rota.store.redis.keys import LOSSES, PROBE
+from rota.store.redis.link.troubles import Troubles
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, counts, enqueue, new_queue, spec
 from tests.ports import HOST
@@ -29,6 +31,29 @@ def store(server: RedisServer) -> Iterator[RedisStore]:
 
 def test_a_server_that_is_well_has_no_troubles(store: RedisStore) -> None:
     assert [store.troubles(), store.troubles()] == [[], []]
+
+
+def test_what_was_lost_is_told_for_a_minute_and_kept_for_a_day(store: RedisStore) -> None:
+    seconds = [0.0]
+    troubles = Troubles(store._link, lambda: seconds[0])
+    assert troubles.look() == []
+    store.access().ask("zadd", LOSSES, {"two days ago": store.now() - 48 * 3_600_000})
+    assert troubles.past() == [], "that is too long ago"
+
+    store.access().ask("delete", PROBE)
+
+    (told,) = troubles.look()
+    assert "a number in it went back" in told
+    seconds[0] = 59.0
+    assert troubles.look() == [told]
+    seconds[0] = 61.0
+    assert troubles.look() == []
+    (kept,) = troubles.past()
+    assert kept.startswith(told)
+    assert store.access().ask("zcard", LOSSES) == 1
+    (lost_at,) = (at for _, at in store.access().ask("zrange", LOSSES, 0, -1, withscores=True))
+    store.access().ask("zadd", LOSSES, {told: lost_at - 23 * 3_600_000})
+    assert len(troubles.past()) == 1, "it is less than a day ago"
 
 
 def test_a_full_memory_is_told_until_there_is_room(server: RedisServer, store: RedisStore) -> None:
