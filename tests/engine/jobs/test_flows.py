@@ -291,6 +291,19 @@ def test_a_flow_goes_on_before_its_jobs_are_forgotten(
     assert sum(installation.store.count_jobs(installation.queue).values()) == 0
 
 
+def test_a_flow_that_another_process_made_goes_on_before_its_jobs_are_forgotten(
+    installation: FlowInstallation,
+) -> None:
+    installation.define_elsewhere("report")
+    flow = installation.enqueue_flow(then="report")
+    installation.end(10, 20)
+    other = Installation(installation.store)
+
+    assert other.engine.jobs.delete_each(flow.job_ids()) == [True, True]
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+
+
 def test_jobs_are_kept_while_an_outbox_cannot_be_read_that_may_tell_of_their_flow(
     installation: FlowInstallation, faults: Faults
 ) -> None:
@@ -435,6 +448,26 @@ def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation
     installation.take_outbox()
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_ends_of_two_stages_of_a_flow_that_are_taken_together_are_both_followed(
+    installation: FlowInstallation, is_last: bool
+) -> None:
+    """One of the first stage was brought back, and has ended again."""
+    stage = Stage(calls=(FlowCall(job_type="add"),), although_failed=True)
+    flow = Flow(id=new_id(NOW), made_at=NOW, rest=(stage, stage))
+    installation.engine.intake.enqueue([JobRequest(id=flow.job_id(0), job_type="count", flow=flow)])
+    installation.end(None)
+    installation.take_outbox()
+    installation.engine.jobs.retry(flow.job_id(0))
+
+    claims = sorted(claim_all(installation.store, installation.queue), key=lambda one: one.spec.id)
+    for claim in claims[::-1] if is_last else claims:
+        finish(installation.store, succeed(claim))
+    installation.take_outbox()
+
+    assert [job.id for job in installation.waiting()] == [flow.job_id(2)]
 
 
 def test_what_cannot_be_made_ends_its_flow_and_stops_no_other(installation: FlowInstallation) -> None:
