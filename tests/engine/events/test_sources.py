@@ -175,6 +175,13 @@ def test_a_configuration_that_is_changed_closes_no_cycle_with_what_it_was(
     assert after.configuration.dependencies[0].resource == "report"
 
 
+def test_a_file_with_the_name_of_a_job_type_closes_no_cycle(installation: EventsInstallation) -> None:
+    waits = (needs("JOB", "load"), needs("FILE", "mail"))
+    installation.define_configuration("one", *waits, job={"job_type": "report"})
+
+    assert installation.define_configuration("two", needs("JOB", "report", 0), job={"job_type": "mail"})
+
+
 def test_a_new_name_that_closes_a_cycle_is_refused(installation: EventsInstallation) -> None:
     """Rules wait for names, also for one that nothing has yet."""
     installation.define_configuration("one", needs("JOB", "later", 0), job={"job_type": "report"})

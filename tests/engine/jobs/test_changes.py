@@ -67,6 +67,26 @@ def test_all_jobs_that_have_something_in_common_are_changed_and_no_others(
     assert states_of(installation.store, others) == [before] * MANY
 
 
+@pytest.mark.parametrize(
+    ("verb", "states"),
+    [
+        ("cancel_all", {JobState.CANCELLED, JobState.FAILED}),
+        ("retry_all", {JobState.QUEUED, JobState.SUCCEEDED}),
+        ("delete_all", {JobState.QUEUED, JobState.RUNNING}),
+    ],
+)
+def test_where_only_such_jobs_are_meant_that_cannot_be_changed_so_no_other_is(
+    installation: Installation, verb: str, states: set[JobState]
+) -> None:
+    live, ended = waiting(installation), cancelled(installation, "other")
+
+    changed = getattr(installation.engine.jobs, verb)(JobQuery(states=frozenset(states)), dry_run=False)
+
+    assert changed == Changed(0, 0, True)
+    assert states_of(installation.store, live) == [JobState.QUEUED] * MANY
+    assert states_of(installation.store, ended) == [JobState.CANCELLED] * MANY
+
+
 @pytest.mark.parametrize("limit", [2, MANY - 1, MANY, MANY + 1])
 def test_a_limit_is_kept_to_the_job_and_it_is_told_whether_there_were_more(
     installation: Installation, limit: int

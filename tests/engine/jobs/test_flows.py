@@ -13,6 +13,7 @@ from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import Job, JobSpec, JobState
 from rota.model.job_type import JobType, Unique
+from rota.model.limits import MAX_PAYLOAD_BYTES
 from rota.model.node import NodeType
 from rota.model.runs.settlement import job_of_event
 from rota.store import Store
@@ -511,12 +512,38 @@ def test_while_nobody_tells_where_flows_are_those_that_are_known_go_on(
     assert [job.id for job in installation.waiting()] == [flow.next_stage().job_id(2)]
 
 
-def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store) -> None:
+@pytest.mark.parametrize("name", ["count", "add"])
+def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store, name: str) -> None:
     installation = FlowInstallation(store)
-    known = installation.definitions.job_type("add")
+    known = installation.definitions.job_type(name)
     installation.definitions.define_job_type(structs.replace(known, unique=Unique.WHILE_PENDING))
 
-    with pytest.raises(InvalidInput, match="'add', which is unique while pending"):
+    with pytest.raises(InvalidInput, match=f"'{name}', which is unique while pending"):
         installation.enqueue_flow()
 
     assert store.list_jobs(JobQuery(), limit=10).jobs == []
+
+
+def test_a_flow_of_jobs_of_which_one_runs_at_a_time_is_taken(store: Store) -> None:
+    installation = FlowInstallation(store)
+    known = installation.definitions.job_type("add")
+    installation.definitions.define_job_type(structs.replace(known, unique=Unique.WHILE_RUNNING))
+
+    installation.enqueue_flow()
+
+    assert len(installation.waiting()) == 2
+
+
+def test_what_follows_has_as_many_arguments_in_all_as_one_job_may_have(installation: FlowInstallation) -> None:
+    half = MAX_PAYLOAD_BYTES // 2 - len('{"text":""}')
+
+    def enqueue(length: int) -> None:
+        calls = (FlowCall(job_type="add", arguments={"text": "x" * half}),)
+        more = (FlowCall(job_type="add", arguments={"text": "x" * length}),)
+        flow = Flow(id=new_id(NOW), made_at=NOW, rest=(Stage(calls=calls), Stage(calls=more)))
+        installation.engine.intake.enqueue([JobRequest(id=flow.job_id(0), job_type="count", flow=flow)])
+
+    with pytest.raises(InvalidInput, match=f"has {MAX_PAYLOAD_BYTES + 1} bytes of arguments in later stages"):
+        enqueue(half + 1)
+    assert installation.waiting() == []
+    enqueue(half)
