@@ -651,7 +651,7 @@ def test_a_schedule_that_counts_from_ends_is_not_looked_at_in_vain(
 ) -> None:
     over = IntervalTrigger(every_ms=MINUTE, anchor=Anchor.ENDED, end=EIGHT - 2 * HOUR)
     one = schedule(over, **fields)
-    state = state_at(one, **known)
+    state = state_at(one, EIGHT, **known)
 
     assert state.due is None
     assert looked_at_again(one, state, EIGHT) == state
@@ -665,10 +665,10 @@ INSTANTS = ["cursor", "last_scheduled_at", "last_ended"]
 @pytest.mark.parametrize("known", INSTANTS)
 def test_any_instant_that_is_more_than_a_day_away_was_told_by_a_clock_that_was_ahead(known: str) -> None:
     one = schedule(HOURLY, created_at=EIGHT)
-    told = {"cursor": EIGHT - HOUR} | {known: EIGHT + AHEAD_MS}
+    told = structs.replace(ScheduleState(cursor=EIGHT - HOUR), **{known: EIGHT + AHEAD_MS})
 
-    assert not is_ahead(one, ScheduleState(**told), EIGHT)
-    assert is_ahead(one, ScheduleState(**told), EIGHT - 1)
+    assert not is_ahead(one, told, EIGHT)
+    assert is_ahead(one, told, EIGHT - 1)
 
 
 def test_a_schedule_that_was_made_more_than_a_day_from_now_was_made_by_a_clock_that_was_ahead() -> None:

@@ -88,8 +88,9 @@ def test_a_job_that_waits_for_another_try_tells_the_last_error() -> None:
 
 
 def test_an_end_tells_how_many_attempts_there_were_if_there_were_several() -> None:
-    ended = {"ended_at": NOW, "results": {"exit_code": 3}}
-    once, twice = (why_job(facts(JobState.FAILED, attempts=n, **ended)).lead for n in (1, 2))
+    ended = [facts(JobState.FAILED, attempts=n, ended_at=NOW, results={"exit_code": 3}) for n in (1, 2)]
+
+    once, twice = (why_job(one).lead for one in ended)
 
     assert once.sentence == "It failed at 2023-11-14 22:13:20 UTC: exit code 3."
     assert twice.sentence == "It failed at 2023-11-14 22:13:20 UTC, after 2 attempts: exit code 3."
