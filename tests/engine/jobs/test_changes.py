@@ -112,6 +112,18 @@ def test_of_many_jobs_that_are_changed_together_the_audit_log_lists_the_first_an
     assert (entry.name, entry.after) == (f"{MANY} jobs", {"jobs": MANY, "first": ids[:2]})
 
 
+def test_the_audit_log_lists_only_those_jobs_that_were_changed(installation: Installation) -> None:
+    ended, live = cancelled(installation), waiting(installation)
+
+    installation.engine.jobs.cancel_each([*ended, live[0]])
+    one = installation.store.list_audit(limit=1)[0]
+    installation.engine.jobs.cancel_each(live)
+    others = installation.store.list_audit(limit=1)[0]
+
+    assert (one.kind, one.name, one.is_done) == ("job", live[0], True)
+    assert (others.kind, others.after) == ("jobs", {"jobs": MANY - 1, "first": live[1:]})
+
+
 def test_a_queue_is_emptied_to_its_last_job_and_others_keep_theirs(installation: Installation) -> None:
     installation.definitions.define_node_type(NodeType(uuid=installation.new_id(), name="big"))
     elsewhere = [installation.enqueue(node_type="big") for _ in range(MANY)]
