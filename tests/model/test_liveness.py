@@ -2,7 +2,15 @@
 
 import pytest
 
-from rota.model.liveness import Contact, Observer, contact_of_node, let_go_after_s, let_go_grace_s
+from rota.model.liveness import (
+    Contact,
+    Observer,
+    Writes,
+    common_since,
+    contact_of_node,
+    let_go_after_s,
+    let_go_grace_s,
+)
 
 DEAD_S = 20.0
 
@@ -93,3 +101,59 @@ def test_each_node_is_judged_by_itself() -> None:
         observer.look({"silent": "a", "alive": str(at)}, at=at, in_touch_since=0.0)
 
     assert observer.look({"silent": "a", "alive": "new", "newcomer": "a"}, at=20, in_touch_since=0.0) == ["silent"]
+
+
+def test_pulses_that_changed_were_written_and_those_of_the_first_look_or_the_same_again_may_be_old() -> None:
+    writes = Writes(DEAD_S)
+
+    writes.saw({"node": "a"}, 1.0)
+    writes.saw({"node": "a"}, 2.0)
+    assert writes.since(2.0) is None
+
+    writes.saw({"node": "b"}, 3.0)
+    writes.saw({"node": "b"}, 4.0)
+    assert writes.since(4.0) == 3.0
+
+
+@pytest.mark.parametrize("pulses", [{"node": "a", "new": "x"}, {}])
+def test_a_node_that_comes_or_goes_was_written_too(pulses: dict[str, str]) -> None:
+    writes = Writes(DEAD_S)
+    writes.saw({"node": "a"}, 1.0)
+
+    writes.saw(pulses, 2.0)
+
+    assert writes.since(2.0) == 2.0
+
+
+def test_writes_of_others_and_of_ones_own_are_one_stretch_until_half_the_dead_time_passes_without_any() -> None:
+    writes = Writes(DEAD_S)
+    writes.saw({"node": "a"}, 0.0)
+    writes.made(1.0)
+    writes.saw({"node": "b"}, 11.0)
+    writes.made(21.0)
+
+    assert writes.since(31.0) == 1.0
+    assert writes.since(31.001) is None
+
+
+def test_a_proof_is_needed_when_nothing_was_written_for_a_third_of_the_dead_time() -> None:
+    writes = Writes(DEAD_S)
+    assert writes.need_proof(0.0)
+
+    writes.made(0.0)
+    assert [writes.need_proof(at) for at in (6.9, 7.0)] == [False, True]
+
+    writes.saw({"node": "a"}, 7.0)
+    assert writes.need_proof(7.0)
+    writes.saw({"node": "b"}, 8.0)
+    assert [writes.need_proof(at) for at in (14.9, 15.0)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("stretches", "expected"),
+    [((1.0, 3.0, 2.0), 3.0), ((0.0,), 0.0), ((0.0, 0.0), 0.0), ((1.0, None), None), ((None,), None)],
+)
+def test_stretches_have_in_common_what_comes_after_the_latest_began_if_all_last(
+    stretches: tuple[float | None, ...], expected: float | None
+) -> None:
+    assert common_since(*stretches) == expected

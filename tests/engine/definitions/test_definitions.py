@@ -210,6 +210,45 @@ def test_a_node_type_that_a_job_type_uses_cannot_be_deleted(definitions: Definit
     assert definitions.node_types() == []
 
 
+def test_a_node_type_that_a_job_type_names_by_its_uuid_is_used_too(definitions: Definitions) -> None:
+    queue = definitions.node_type("default")
+    definitions.define_job_type(job_type("report", node_type=queue.uuid))
+
+    with pytest.raises(Conflict, match="report"):
+        definitions.delete_node_type("default")
+
+    assert definitions.node_type("default") == queue
+
+
+def test_a_node_type_keeps_its_name_while_a_job_type_uses_it(definitions: Definitions) -> None:
+    definitions.define_job_type(job_type("report"))
+    queue = definitions.node_type("default")
+
+    with pytest.raises(Conflict, match="report"):
+        definitions.put_node_type(structs.replace(queue, name="other", thread_count=3))
+    definitions.put_node_type(structs.replace(queue, thread_count=4))
+    definitions.delete_job_type("report")
+
+    assert definitions.node_type("default").thread_count == 4
+    definitions.put_node_type(structs.replace(queue, name="other", thread_count=5))
+    assert names(definitions.node_types()) == ["other"]
+
+
+def test_a_name_that_looks_like_a_uuid_hides_nothing_that_has_it(definitions: Definitions) -> None:
+    odd = job_type("0190b0c0-0000-7000-8000-000000000007")
+    definitions.define_job_type(odd)
+    assert definitions.job_type(odd.name) == odd
+    with pytest.raises(NotFound):
+        definitions.current_job_type(odd.name)
+
+    report = job_type("report", uuid=odd.name)
+    definitions.define_job_type(report)
+
+    assert definitions.job_type(odd.name) == definitions.current_job_type(odd.name) == report
+    assert definitions.job_type(odd.uuid) == odd
+    assert definitions.job_types() == [odd, report]
+
+
 def test_a_node_type_with_live_jobs_cannot_be_deleted(definitions: Definitions, store: Store) -> None:
     queue = definitions.node_type("default").uuid
     enqueue(store, spec(queue))

@@ -109,6 +109,19 @@ def test_an_unknown_job_type_is_refused_and_nothing_changes(installation: FileIn
     assert installation.names() == []
 
 
+def test_a_job_type_that_goes_with_the_file_is_unknown_to_what_stays_in_it_and_nothing_changes(
+    installation: FileInstallation,
+) -> None:
+    installation.apply(NIGHTLY)
+    other = structs.replace(NIGHTLY, name="other")
+
+    with pytest.raises(InvalidInput, match=rf"^schedules\[0\].job_type: no job type '{NIGHTLY.job_type}'"):
+        installation.apply(other, job_types=())
+
+    assert installation.names() == [NIGHTLY.name]
+    assert installation.definitions.current_job_type(NIGHTLY.job_type)
+
+
 def test_a_schedule_may_use_a_job_type_that_is_not_the_files(installation: FileInstallation) -> None:
     installation.apply(ScheduleRequest(name="b", job_type="report", cron="* * * * *"), job_types=())
 

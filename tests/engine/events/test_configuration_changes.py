@@ -53,6 +53,8 @@ def test_what_an_event_did_while_a_configuration_was_changed_is_not_lost(race: R
     state = race.entry().state
     assert (state.version, state.evaluated) == (3, 1)
     assert race.fast.triggers("FILE", "c", 20), "the evidence of what stayed is kept"
+    told = [(one.action, one.is_done) for one in race.fast.store.list_audit(limit=10) if one.kind == "configuration"]
+    assert told == [("change", True), ("create", True)], "of the try that came too late nothing is told"
 
 
 def test_a_change_upon_a_version_that_was_read_is_refused_when_it_is_another_now(race: Race) -> None:
@@ -257,6 +259,7 @@ def test_an_event_comes_to_a_configuration_that_changes_its_queue_meanwhile(race
     race.fast.define("report")
     race.fast.define("other", node_type="big")
     race.fast.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    race.fast.define_configuration("d", needs("FILE", "a"), needs("FILE", "b"))
 
     def change_to(job_type: str) -> None:
         wanted = {"name": "c", "dependencies": [needs("FILE", "a", 0)], "job": {"job_type": job_type}}
@@ -266,12 +269,13 @@ def test_an_event_comes_to_a_configuration_that_changes_its_queue_meanwhile(race
 
     answer = race.slow.post("FILE", "a", 1)
 
-    assert [one.configuration for one in answer.validated] == ["c"]
+    assert sorted(one.configuration for one in answer.validated) == ["c", "d"]
     (made,) = answer.triggered
     big = race.fast.definitions.node_type("big").uuid
     assert race.fast.job(made.job).spec.queue == big
     assert race.fast.store.read_totals(big).enqueued == 1
     assert race.entry().state.evaluated == 1
+    assert race.entry("d").state.evaluated == 1, "what stayed where it was is not judged once more"
 
 
 def test_a_configuration_that_is_deleted_while_it_is_judged_is_left_alone(race: Race) -> None:

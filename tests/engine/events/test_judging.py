@@ -165,6 +165,30 @@ def test_of_events_with_one_id_in_one_batch_the_first_counts(installation: Event
     assert made(answer) == [(0, "c"), (1, "c")]
     assert valid(answer) == [(0, "c", "a"), (1, "c", "a")]
     assert verdicts(installation, "c") == ["duplicate", "duplicate", "triggered", "triggered"]
+    assert answer.matched == {0, 1, 2, 3}, "also the others hit something"
+
+
+def test_what_events_did_is_told_in_the_order_of_the_events_whichever_configuration_heard_of_it(
+    installation: EventsInstallation,
+) -> None:
+    for resource in ("a", "b"):
+        installation.define_configuration(resource, needs("FILE", resource, 0))
+
+    answer = installation.events.post([installation.event("FILE", one, at) for at, one in enumerate("abba", 1)])
+
+    assert made(answer) == [(0, "a"), (1, "b"), (2, "b"), (3, "a")]
+    assert valid(answer) == [(0, "a", "a"), (1, "b", "b"), (2, "b", "b"), (3, "a", "a")]
+
+
+def test_each_of_several_events_that_trigger_in_one_call_names_its_own_job(installation: EventsInstallation) -> None:
+    installation.define_configuration("c", needs("FILE", "a", 0))
+
+    answer = installation.events.post([installation.event("FILE", "a", at) for at in (1, 2, 3)])
+
+    jobs = [one.job for one in answer.triggered]
+    uuid = installation.configurations.find("c").configuration.uuid
+    assert len(set(jobs)) == 3
+    assert [one.job for one in installation.store.list_evaluations(uuid, limit=10)] == jobs[::-1]
 
 
 def test_an_id_that_comes_back_in_a_later_part_of_a_long_list_is_known(installation: EventsInstallation) -> None:

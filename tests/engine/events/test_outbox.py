@@ -204,6 +204,17 @@ def test_ends_that_nobody_waits_for_any_more_do_not_surprise_who_waits_later(
     assert (installation.left(), installation.reports()) == (0, 0)
 
 
+def test_who_waits_first_after_a_long_time_in_which_nobody_did_hears_of_ends(installation: OutboxInstallation) -> None:
+    installation.run_outbox()
+    installation.run_outbox()
+
+    installation.wait_for_load()
+    installation.end_one()
+    installation.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 1)
+
+
 def test_ends_that_nobody_waits_for_any_more_are_taken_by_the_next_round_if_one_fails(
     installation: OutboxInstallation, faults: Faults
 ) -> None:
@@ -316,6 +327,19 @@ def test_the_outbox_of_a_queue_whose_node_type_is_gone_is_emptied_although_nobod
     waits = [installation.run_outbox() for _ in range(2)]
 
     assert (waits, installation.left()) == ([0.0, 0.25], 0)
+
+
+def test_a_clock_that_was_set_back_keeps_no_end_waiting_in_a_queue_whose_node_type_is_gone(
+    installation: OutboxInstallation,
+) -> None:
+    installation.outbox.run_once(installation.clock.now() + 3_600_000)
+    installation.wait_for_load()
+    installation.end_one()
+    installation.remove_node_type()
+
+    installation.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 1)
 
 
 def test_queues_that_cannot_be_listed_keep_no_end_waiting(installation: OutboxInstallation, faults: Faults) -> None:

@@ -163,6 +163,25 @@ def test_a_cycle_is_refused_and_named(installation: EventsInstallation) -> None:
     assert len(installation.store.list_configurations(limit=9).entries) == 2
 
 
+@pytest.mark.parametrize("by", ["name", "uuid"])
+def test_a_configuration_that_is_changed_closes_no_cycle_with_what_it_was(
+    installation: EventsInstallation, by: str
+) -> None:
+    before = installation.define_configuration("one", needs("JOB", "load", 0), job={"job_type": "report"})
+    turned = {"name": "one", "dependencies": [needs("JOB", "report", 0)], "job": {"job_type": "load"}}
+
+    after = installation.configurations.replace(getattr(before.configuration, by), read_configuration(turned))
+
+    assert after.configuration.dependencies[0].resource == "report"
+
+
+def test_a_file_with_the_name_of_a_job_type_closes_no_cycle(installation: EventsInstallation) -> None:
+    waits = (needs("JOB", "load"), needs("FILE", "mail"))
+    installation.define_configuration("one", *waits, job={"job_type": "report"})
+
+    assert installation.define_configuration("two", needs("JOB", "report", 0), job={"job_type": "mail"})
+
+
 def test_a_new_name_that_closes_a_cycle_is_refused(installation: EventsInstallation) -> None:
     """Rules wait for names, also for one that nothing has yet."""
     installation.define_configuration("one", needs("JOB", "later", 0), job={"job_type": "report"})

@@ -11,6 +11,7 @@ from rota.clock import ManualClock
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.retention import EVERY_S, Retention
 from rota.engine.jobs.intake import JobRequest
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
@@ -43,6 +44,28 @@ def test_only_the_latest_of_a_bounded_type_are_kept(store: Store) -> None:
     assert [job.id for job in store.list_series(queue, "own", limit=10)] == [*ids[3:5], waiting]
     assert store.count_series(queue, "other") == 5
     assert store.count_series(queue, "all") == 8
+
+
+def test_of_a_bounded_type_all_are_kept_while_a_flow_of_their_queue_cannot_go_on(store: Store) -> None:
+    clock = ManualClock(store.now())
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    bounded = JobType(uuid=new_id(1), name="bounded", executor="log", series=("own",), history_max_count=0)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [bounded])
+    engine.intake.enqueue([JobRequest(job_type="bounded")])
+    finish(store, succeed(claim_one(store, queue, now=clock.now())), now=clock.now())
+
+    def be_away(now: int) -> None:
+        raise StoreUnavailable("the store is away")
+
+    bounds = {"max_age_ms": _FOR_EVER, "max_count": 1_000}
+    held = Retention(store, engine.definitions, take_flows=be_away, flow_queues=lambda now: [queue], **bounds)  # type: ignore[arg-type]
+    with pytest.raises(StoreUnavailable):
+        held.run_once(clock.now())
+    assert store.count_series(queue, "own") == 1
+
+    Retention(store, engine.definitions, **bounds).run_once(clock.now())  # type: ignore[arg-type]
+    assert store.count_series(queue, "own") == 0
 
 
 @pytest.mark.stores("redis")  # which takes a step for each question

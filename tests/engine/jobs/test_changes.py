@@ -67,6 +67,26 @@ def test_all_jobs_that_have_something_in_common_are_changed_and_no_others(
     assert states_of(installation.store, others) == [before] * MANY
 
 
+@pytest.mark.parametrize(
+    ("verb", "states"),
+    [
+        ("cancel_all", {JobState.CANCELLED, JobState.FAILED}),
+        ("retry_all", {JobState.QUEUED, JobState.SUCCEEDED}),
+        ("delete_all", {JobState.QUEUED, JobState.RUNNING}),
+    ],
+)
+def test_where_only_such_jobs_are_meant_that_cannot_be_changed_so_no_other_is(
+    installation: Installation, verb: str, states: set[JobState]
+) -> None:
+    live, ended = waiting(installation), cancelled(installation, "other")
+
+    changed = getattr(installation.engine.jobs, verb)(JobQuery(states=frozenset(states)), dry_run=False)
+
+    assert changed == Changed(0, 0, True)
+    assert states_of(installation.store, live) == [JobState.QUEUED] * MANY
+    assert states_of(installation.store, ended) == [JobState.CANCELLED] * MANY
+
+
 @pytest.mark.parametrize("limit", [2, MANY - 1, MANY, MANY + 1])
 def test_a_limit_is_kept_to_the_job_and_it_is_told_whether_there_were_more(
     installation: Installation, limit: int
@@ -90,6 +110,18 @@ def test_of_many_jobs_that_are_changed_together_the_audit_log_lists_the_first_an
 
     entry = installation.store.list_audit(limit=1)[0]
     assert (entry.name, entry.after) == (f"{MANY} jobs", {"jobs": MANY, "first": ids[:2]})
+
+
+def test_the_audit_log_lists_only_those_jobs_that_were_changed(installation: Installation) -> None:
+    ended, live = cancelled(installation), waiting(installation)
+
+    installation.engine.jobs.cancel_each([*ended, live[0]])
+    one = installation.store.list_audit(limit=1)[0]
+    installation.engine.jobs.cancel_each(live)
+    others = installation.store.list_audit(limit=1)[0]
+
+    assert (one.kind, one.name, one.is_done) == ("job", live[0], True)
+    assert (others.kind, others.after) == ("jobs", {"jobs": MANY - 1, "first": live[1:]})
 
 
 def test_a_queue_is_emptied_to_its_last_job_and_others_keep_theirs(installation: Installation) -> None:

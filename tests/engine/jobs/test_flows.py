@@ -13,6 +13,7 @@ from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import Job, JobSpec, JobState
 from rota.model.job_type import JobType, Unique
+from rota.model.limits import MAX_PAYLOAD_BYTES
 from rota.model.node import NodeType
 from rota.model.runs.settlement import job_of_event
 from rota.store import Store
@@ -291,6 +292,19 @@ def test_a_flow_goes_on_before_its_jobs_are_forgotten(
     assert sum(installation.store.count_jobs(installation.queue).values()) == 0
 
 
+def test_a_flow_that_another_process_made_goes_on_before_its_jobs_are_forgotten(
+    installation: FlowInstallation,
+) -> None:
+    installation.define_elsewhere("report")
+    flow = installation.enqueue_flow(then="report")
+    installation.end(10, 20)
+    other = Installation(installation.store)
+
+    assert other.engine.jobs.delete_each(flow.job_ids()) == [True, True]
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+
+
 def test_jobs_are_kept_while_an_outbox_cannot_be_read_that_may_tell_of_their_flow(
     installation: FlowInstallation, faults: Faults
 ) -> None:
@@ -437,6 +451,26 @@ def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+def test_ends_of_two_stages_of_a_flow_that_are_taken_together_are_both_followed(
+    installation: FlowInstallation, is_last: bool
+) -> None:
+    """One of the first stage was brought back, and has ended again."""
+    stage = Stage(calls=(FlowCall(job_type="add"),), although_failed=True)
+    flow = Flow(id=new_id(NOW), made_at=NOW, rest=(stage, stage))
+    installation.engine.intake.enqueue([JobRequest(id=flow.job_id(0), job_type="count", flow=flow)])
+    installation.end(None)
+    installation.take_outbox()
+    installation.engine.jobs.retry(flow.job_id(0))
+
+    claims = sorted(claim_all(installation.store, installation.queue), key=lambda one: one.spec.id)
+    for claim in claims[::-1] if is_last else claims:
+        finish(installation.store, succeed(claim))
+    installation.take_outbox()
+
+    assert [job.id for job in installation.waiting()] == [flow.job_id(2)]
+
+
 def test_what_cannot_be_made_ends_its_flow_and_stops_no_other(installation: FlowInstallation) -> None:
     too_much, _ = installation.enqueue_flow(), installation.enqueue_flow()
     for claim in claim_all(installation.store, installation.queue):
@@ -478,12 +512,38 @@ def test_while_nobody_tells_where_flows_are_those_that_are_known_go_on(
     assert [job.id for job in installation.waiting()] == [flow.next_stage().job_id(2)]
 
 
-def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store) -> None:
+@pytest.mark.parametrize("name", ["count", "add"])
+def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store, name: str) -> None:
     installation = FlowInstallation(store)
-    known = installation.definitions.job_type("add")
+    known = installation.definitions.job_type(name)
     installation.definitions.define_job_type(structs.replace(known, unique=Unique.WHILE_PENDING))
 
-    with pytest.raises(InvalidInput, match="'add', which is unique while pending"):
+    with pytest.raises(InvalidInput, match=f"'{name}', which is unique while pending"):
         installation.enqueue_flow()
 
     assert store.list_jobs(JobQuery(), limit=10).jobs == []
+
+
+def test_a_flow_of_jobs_of_which_one_runs_at_a_time_is_taken(store: Store) -> None:
+    installation = FlowInstallation(store)
+    known = installation.definitions.job_type("add")
+    installation.definitions.define_job_type(structs.replace(known, unique=Unique.WHILE_RUNNING))
+
+    installation.enqueue_flow()
+
+    assert len(installation.waiting()) == 2
+
+
+def test_what_follows_has_as_many_arguments_in_all_as_one_job_may_have(installation: FlowInstallation) -> None:
+    half = MAX_PAYLOAD_BYTES // 2 - len('{"text":""}')
+
+    def enqueue(length: int) -> None:
+        calls = (FlowCall(job_type="add", arguments={"text": "x" * half}),)
+        more = (FlowCall(job_type="add", arguments={"text": "x" * length}),)
+        flow = Flow(id=new_id(NOW), made_at=NOW, rest=(Stage(calls=calls), Stage(calls=more)))
+        installation.engine.intake.enqueue([JobRequest(id=flow.job_id(0), job_type="count", flow=flow)])
+
+    with pytest.raises(InvalidInput, match=f"has {MAX_PAYLOAD_BYTES + 1} bytes of arguments in later stages"):
+        enqueue(half + 1)
+    assert installation.waiting() == []
+    enqueue(half)

@@ -6,7 +6,7 @@ from msgspec import structs
 from rota.clock import ManualClock
 from rota.engine.schedules.backfill import BackfillRequest
 from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.ids import numbered_id
+from rota.model.ids import is_id, numbered_id
 from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import Unique
 from rota.model.schedules.request import ScheduleRequest
@@ -525,3 +525,38 @@ def test_only_ticks_that_fired_count_as_fired(installation: SchedulesInstallatio
         "skipped:overlap",
     ]
     assert ([at - FULL for _, at in plan.instants], plan.already_fired) == ([2 * MINUTE, 3 * MINUTE], 1)
+
+
+def test_what_was_made_by_force_is_counted_and_cancelled_and_nothing_else(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    first = installation.backfills.start("s", RANGE).backfill
+    forced = installation.backfills.start("s", structs.replace(RANGE, force=True)).backfill
+
+    cancelled = installation.backfills.cancel("s", forced.id)
+
+    assert cancelled == 10
+    assert installation.backfills.progress("s", forced.id)["cancelled"] == 10
+    assert installation.backfills.progress("s", first.id)["queued"] == 10
+
+
+def test_a_schedule_keeps_its_latest_ten_backfills(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    ends = [FULL - n * MINUTE for n in range(11)]
+
+    made = [installation.backfills.start("s", BackfillRequest(start=end - 1, end=end)).backfill for end in ends]
+
+    assert installation.schedules.find("s").state.backfills == tuple(made[1:])
+    with pytest.raises(NotFound):
+        installation.backfills.find("s", made[0].id)
+
+
+def test_instants_before_1970_can_be_made_up_for_too(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    wish = BackfillRequest(start=-3 * MINUTE, end=MINUTE)
+
+    plan = installation.backfills.start("s", wish)
+
+    assert [at for _, at in plan.instants] == [n * MINUTE for n in range(-2, 2)]
+    assert [at + FULL for at in instants(installation)] != []
+    assert all(is_id(job.id) for job in jobs(installation))
+    assert installation.backfills.preview("s", wish).already_made == 4

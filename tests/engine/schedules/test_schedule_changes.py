@@ -153,6 +153,17 @@ def test_a_job_type_that_schedules_use_is_not_deleted(installation: SchedulesIns
     installation.definitions.delete_job_type("report")
 
 
+def test_of_several_job_types_none_is_deleted_if_schedules_use_one(installation: SchedulesInstallation) -> None:
+    installation.define("free")
+    for n in range(7):
+        installation.schedule(name=f"s{n}", cron="* * * * *")
+
+    with pytest.raises(Conflict, match=r"schedules s\d, s\d, s\d, s\d, s\d, \.\.\.$"):
+        installation.definitions.delete_job_type("free", "report")
+
+    assert installation.definitions.current_job_type("free")
+
+
 def test_a_schedule_whose_move_was_cut_short_is_brought_home_and_fires_there(
     installation: SchedulesInstallation,
 ) -> None:

@@ -578,6 +578,31 @@ def test_a_configuration_that_was_changed_waits_for_the_next_event(installation:
 _ROW = re.compile(r"^\| (\d+) \| [^`]* \| `(\w+)` \|", re.MULTILINE)
 
 
+# -- which facts are gathered ------------------------------------------------------------------------------------------
+
+
+def test_a_node_of_another_queue_is_none_of_a_jobs(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    installation.show_node(node_type=new_node())
+
+    assert codes(installation.engine.why.job(job)) == [Code.NO_LIVE_NODE]
+
+
+def test_a_schedule_that_lets_one_job_wait_names_it_when_the_next_tick_is_skipped(
+    installation: WhyInstallation,
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap="buffer_one")
+    installation.pass_time(MINUTE)
+    installation.claim_one()
+    installation.pass_time(2 * MINUTE)
+    installation.show_node()
+
+    found = installation.engine.why.schedule(uuid)
+
+    assert installation.fates(uuid) == ["fired", "fired", "skipped:overlap"]
+    assert codes(found) == [Code.PREVIOUS_RUNNING, Code.NOT_DUE, Code.TICK_SKIPPED]
+
+
 def test_the_page_lists_exactly_these_situations() -> None:
     rows = {int(number): Code(code) for number, code in _ROW.findall(PAGE.read_text())}
 

@@ -28,6 +28,16 @@ def test_a_configuration_is_read_with_its_defaults() -> None:
     assert (found.rule, found.job, found.clock, found.late) == (None, None, "event", "ignore")
 
 
+def test_a_key_without_a_value_counts_as_absent() -> None:
+    plain = read_configuration(wish(dep(), job={"job_type": "report"}))
+    nothing = {"executor": None, "metadata": None, "arguments": None, "priority": None}
+
+    assert read_configuration(wish(dep(match=None, outcome=None), job={"job_type": "report", **nothing})) == plain
+    assert read_configuration(wish(dep(), job=None, clock=None, late=None)) == read_configuration(wish(dep()))
+    with pytest.raises(InvalidInput, match=r"^name: is missing"):
+        read_configuration({"name": None, "dependencies": [dep()]})
+
+
 def test_groups_nest() -> None:
     found = read_configuration(wish(dep("a"), {"any_of": [dep("b"), {"all_of": [dep("c"), dep("d")]}]}))
 
@@ -148,6 +158,10 @@ def test_what_one_event_can_serve_can_be_met() -> None:
     assert not impossible(dep("/in/", 0), dep("/in/sub/", 0))
     assert not impossible(dep("a*", 0, match="glob"), dep("ab", 0, match="prefix"))
     assert not impossible(dep("a", 0), dep("b", 0), late="join")
+    assert not impossible(dep("ab", 0, match="prefix"), dep("a*", 0, match="glob"))
+    assert not impossible(dep("/in/sub/", 0), dep("/in/", 0))
+    assert not impossible(dep("load", 0, "JOB", outcome="failed"), dep("load", 0, "JOB"))
+    assert not impossible(dep("load", 0, "JOB"), dep("load", 0, "JOB", outcome="failed"))
     assert not impossible({"any_of": [dep("a", 0), dep("b", 0)]})
     assert not impossible({"any_of": [dep("a", 0), dep("b", 5)]}, dep("c", 0))
 
@@ -158,3 +172,12 @@ def test_what_no_event_can_serve_cannot() -> None:
     assert impossible(dep("a*", 0, match="glob"), dep("b", 0))
     assert impossible(dep("load", 0, "JOB", outcome="failed"), dep("load", 0, "JOB", outcome="succeeded"))
     assert impossible({"any_of": [dep("a", 0), dep("b", 0)]}, dep("c", 0))
+
+
+def test_a_rule_with_more_ways_to_meet_it_than_are_looked_at_is_taken_for_possible() -> None:
+    def pairs(number: int) -> list[object]:
+        return [{"any_of": [dep(f"a{n}", 0), dep(f"b{n}", 0)]} for n in range(number)]
+
+    assert impossible(*pairs(8)), "256 ways"
+    assert not impossible(*pairs(9))
+    assert not impossible(*pairs(40)), "and nobody waits for that"

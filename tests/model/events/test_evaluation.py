@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import structs
+
 from rota.model.events.configuration import Configuration, ConfigurationState, carried_over, first_state
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.evaluation import Judgement, Verdict, evaluate, merged
@@ -326,3 +328,47 @@ def test_an_explanation_tells_the_timestamp_of_a_sender_whose_clock_is_ahead() -
         "TABLE a of 1970-01-01T00:16:40.000999Z (its sender said 1970-01-01T02:30:00.000000Z, which had not come yet)"
         in story.sentence(1000)
     )
+
+
+def test_of_two_events_of_one_instant_the_later_one_to_come_is_the_newest() -> None:
+    story = Story(made(needs("a", 100), needs("b", 100)))
+    story.hears("a", 1000)
+    again = Event(id="again", type="TABLE", resource="a", time=1000 * S, received_at=LATER * 1_000)
+
+    judged = evaluate(story.configuration, story.state, again)
+
+    assert judged.state.evidence[0].newest is not None
+    assert judged.state.evidence[0].newest.id == "again"
+
+
+def cited(age_us: int | None, is_met: bool, *counted: EventRef) -> tuple[EventRef | None, int | None]:
+    """What is cited for `a` at 1000 s, in whose row stands an event that was this old then."""
+    story = Story(made(needs("a", 100), needs("b", 100)))
+    story.hears("b", 1000)
+    assert story.last is not None
+    evaluation = story.last.evaluation
+    stands = None if age_us is None else ref("a", 1000 - age_us // S)
+    row = structs.replace(evaluation.matrix[0], event=stands, age_us=age_us, is_met=is_met)
+    evaluation = structs.replace(evaluation, matrix=(row, evaluation.matrix[1]))
+
+    found = with_events_that_counted(story.configuration, evaluation, [(0, event) for event in counted])
+    assert found.matrix[1] == evaluation.matrix[1]
+    return found.matrix[0].event, found.matrix[0].age_us
+
+
+def test_of_the_events_that_had_come_by_then_the_latest_is_cited() -> None:
+    counted = [ref("a", at) for at in (1100, 990, 950, 980)]
+
+    assert cited(-100 * S, True, *counted) == (ref("a", 990), 10 * S)
+    assert cited(-100 * S, True, *counted, ref("a", 1000)) == (ref("a", 1000), 0)
+
+
+def test_an_event_that_had_come_by_then_is_cited_as_it_stands() -> None:
+    assert cited(20 * S, True, ref("a", 990)) == (ref("a", 980), 20 * S)
+    assert cited(0, True, ref("a", 990)) == (ref("a", 1000), 0)
+    assert cited(None, False, ref("a", 990)) == (None, None)
+
+
+def test_where_no_event_is_known_that_had_come_by_then_a_later_one_is_cited_only_as_what_was_missing() -> None:
+    assert cited(-100 * S, True, ref("a", 1100)) == (None, None)
+    assert cited(-100 * S, False, ref("a", 1100)) == (ref("a", 1100), -100 * S)

@@ -82,6 +82,11 @@ def test_known_types_are_read_in_any_case(value: str) -> None:
     assert check_event_type("type", value) == value.strip().upper()
 
 
+@pytest.mark.parametrize("value", ["TIME_BASED", "time based", "TIME-BASED", "TIME_BASED_CRON", "time based cron"])
+def test_whatever_is_based_on_time_is_of_one_type(value: str) -> None:
+    assert check_event_type("type", value) == "TIME_BASED"
+
+
 @pytest.mark.parametrize("value", ["", "FOLDER", "FILES", "TIME", 5, None, True, ["FILE"]])
 def test_an_unknown_type_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="eventType"):

@@ -25,6 +25,12 @@ def test_of_two_stars_each_goes_as_far_as_it_may() -> None:
     assert [glob_matcher("*a**")(text) for text in ("a/b", "b/a")] == [True, False]
 
 
+def test_of_stars_side_by_side_the_one_that_takes_more_counts() -> None:
+    for pattern in ("a***b", "a****b", "a*****b"):
+        assert [glob_matcher(pattern)(text) for text in ("ab", "axb", "a/x/b", "a/x/c")] == [True, True, True, False]
+    assert not glob_matcher("a*?*b")("a/b")
+
+
 def test_many_stars_cost_no_more_than_the_text_is_long() -> None:
     text = "/" + "a" * 1_023
 

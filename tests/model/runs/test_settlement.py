@@ -5,17 +5,32 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from rota.model.job import FINAL_STATES, Claim, Ending, Job, JobSpec, JobState, rank_of
+from rota.model.job import (
+    FINAL_STATES,
+    Claim,
+    Ending,
+    Job,
+    JobSpec,
+    JobState,
+    PastAttempt,
+    rank_of,
+    was_at_a_death,
+)
 from rota.model.job_type import OnNodeDeath
 from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, succeeded, timed_out
 from rota.model.runs.retry import MAX_DELAY_MS, RetryPolicy
 from rota.model.runs.settlement import (
+    FAILED_SILENTLY,
     MOST_DEATHS,
     SUSPECT_DEATHS,
     Settlement,
     cancelled_before_run,
     cancelled_ending,
     end_event,
+    ending_of,
+    expiry_of,
+    given_back,
+    has_expired,
     is_suspect,
     settle,
     settle_death,
@@ -251,3 +266,110 @@ def test_ends_of_a_job_that_never_ran_are_told_apart_by_their_time() -> None:
     ids = {end_event("job", cancelled_before_run(now), "report").id for now in (NOW, NOW, NOW + 1)}
 
     assert len(ids) == 2
+
+
+# What was before
+
+EARLIER = PastAttempt(number=1, ended_at=NOW - 100, error="no", started_at=NOW - 200, node="other")
+AT_A_DEATH = PastAttempt(number=1, ended_at=NOW - 100, error="its node died", node="other")
+
+
+def test_a_death_before_a_job_began_is_noted_and_counts_as_nothing() -> None:
+    ahead = structs.replace(claim(attempts=1, deaths=SUSPECT_DEATHS), is_begun=False, past=(EARLIER,))
+
+    settlement = settle_death(ahead, on_node_death=OnNodeDeath.FAIL, now=NOW)
+
+    assert (settlement.state, settlement.attempts, settlement.deaths) == (JobState.QUEUED, 1, SUSPECT_DEATHS)
+    assert settlement.past[:-1] == (EARLIER,)
+    assert was_at_a_death(settlement.past)
+
+
+def test_a_job_was_at_a_death_if_that_is_the_last_that_is_known_of_it() -> None:
+    assert was_at_a_death((EARLIER, AT_A_DEATH))
+    assert not was_at_a_death((AT_A_DEATH, EARLIER))
+    assert not was_at_a_death(())
+
+
+@pytest.mark.parametrize("on_node_death", list(OnNodeDeath))
+def test_an_ending_keeps_the_attempts_before_the_last_one(on_node_death: OnNodeDeath) -> None:
+    last = structs.replace(claim(attempts=2, deaths=MOST_DEATHS - 1), past=(EARLIER,))
+
+    ended = settle(last, failed("no"), policy=THREE, started_at=NOW, now=NOW, chance=0.5).ending
+    lost = settle_death(last, on_node_death=on_node_death, now=NOW).ending
+
+    assert ended is not None
+    assert lost is not None
+    assert ended.past == lost.past == (EARLIER,)
+    assert (lost.token, lost.attempts, lost.deaths, lost.ended_at) == ("node/1", 2, MOST_DEATHS, NOW)
+
+
+def test_what_went_wrong_is_told_of_a_failure_and_of_nothing_else() -> None:
+    before = structs.replace(claim(), past=(EARLIER,))
+
+    def told(outcome: Outcome, policy: RetryPolicy) -> str | None:
+        return settle(before, outcome, policy=policy, started_at=NOW, now=NOW, chance=0.5).failure
+
+    once = RetryPolicy(attempts=1)
+    assert told(failed("it broke"), THREE) == told(failed("it broke"), once) == "it broke"
+    assert told(Outcome(OutcomeKind.FAILED), THREE) == told(Outcome(OutcomeKind.FAILED), once) == FAILED_SILENTLY
+    assert [told(outcome, once) for outcome in (succeeded(), cancelled(), INTERRUPTED)] == [None, None, None]
+
+
+def test_a_run_is_told_of_what_returns_and_of_what_ended_but_only_if_it_began() -> None:
+    outcomes = (failed("no"), INTERRUPTED, succeeded())
+    begun = [settle(claim(), one, policy=THREE, started_at=NOW - 5, now=NOW, chance=0.5).ran for one in outcomes]
+    not_begun = [settle(claim(), one, policy=THREE, started_at=None, now=NOW, chance=0.5).ran for one in outcomes]
+
+    assert begun == [(NOW - 5, NOW)] * 3
+    assert not_begun == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("known", "expires"),
+    [
+        ({}, NOW + 5),
+        ({"attempts": 1}, None),
+        ({"deaths": 1}, None),
+        ({"past": (EARLIER,)}, None),
+    ],
+)
+def test_a_job_that_has_begun_once_expires_no_more(known: dict[str, Any], expires: int | None) -> None:
+    spec = structs.replace(SPEC, expires_at=NOW + 5)
+    waiting = structs.replace(job(JobState.QUEUED), spec=spec, **known)
+
+    assert expiry_of(spec, waiting) == expires
+    assert [has_expired(waiting, now) for now in (NOW + 4, NOW + 5)] == [False, expires is not None]
+
+
+def test_what_runs_is_given_back_as_if_it_had_not_begun() -> None:
+    running = structs.replace(
+        job(JobState.RUNNING), attempts=2, deaths=1, started_at=NOW - 5, available_at=NOW - 10, past=(EARLIER,)
+    )
+
+    waiting = given_back(running, NOW)
+    cancelled_meanwhile = given_back(structs.replace(running, cancel_requested=True), NOW)
+
+    assert waiting == Job(
+        spec=SPEC, state=JobState.QUEUED, attempts=1, deaths=1, available_at=NOW - 10, past=(EARLIER,)
+    )
+    assert cancelled_meanwhile == structs.replace(
+        waiting, state=JobState.CANCELLED, ended_at=NOW, errors=cancelled().errors
+    )
+
+
+@pytest.mark.parametrize("state", [JobState.DELAYED, JobState.QUEUED, JobState.FAILED])
+def test_what_does_not_run_is_not_given_back(state: JobState) -> None:
+    waiting = structs.replace(job(state), attempts=2, cancel_requested=True)
+
+    assert given_back(waiting, NOW) == waiting
+
+
+def test_an_ending_is_read_from_a_job_as_it_was_written() -> None:
+    last = structs.replace(claim(attempts=1, deaths=1), past=(EARLIER,))
+    ending = settle(last, cancelled({"x": 1}), policy=THREE, started_at=NOW - 5, now=NOW, chance=0.5).ending
+    assert ending is not None
+
+    ended = Job(spec=SPEC, **structs.asdict(ending))
+
+    assert ending_of(ended) == ending
+    assert ending_of(job(JobState.RUNNING)) is None

@@ -4,8 +4,8 @@ import pytest
 from msgspec import structs
 
 from rota.errors import InvalidInput
-from rota.model.schedules.edits import changed_request, request_from, request_of
-from rota.model.schedules.request import CatchUpRequest, Frequency, ScheduleRequest, make_schedule
+from rota.model.schedules.edits import changed_request, in_one_word, request_from, request_of
+from rota.model.schedules.request import CatchUpRequest, Emission, Frequency, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule
 from tests.model.triggers.instants import ms
 
@@ -164,3 +164,31 @@ def test_a_value_of_another_kind_is_refused_with_its_place(fields: dict[str, obj
         request_from(fields)
 
     assert refused.value.field == where
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"every": "5m", "arguments": {"a": 1}}, {"interval": "5m", "job_arguments": {"a": 1}}),
+        ({"every": "5m", "interval": None}, {"interval": "5m"}),
+        ({"every": None, "interval": "5m"}, {"interval": "5m"}),
+        ({"every": None}, {"interval": None}),
+        ({"interval": "5m", "name": "s"}, {"interval": "5m", "name": "s"}),
+    ],
+)
+def test_another_word_for_a_field_means_it_unless_nothing_was_given_by_it(
+    fields: dict[str, object], expected: dict[str, object]
+) -> None:
+    assert in_one_word(fields) == expected
+
+
+def test_a_field_cannot_have_two_values_by_two_words() -> None:
+    with pytest.raises(InvalidInput, match=r"^every: means the same as interval"):
+        in_one_word({"every": "5m", "interval": "6m"})
+
+
+def test_an_event_to_emit_takes_the_place_of_a_job_type() -> None:
+    changed = changed_request(FULL, {"emit": {"type": "FILE"}})
+
+    assert changed == structs.replace(FULL, job_type="", emit=Emission(type="FILE"))
+    assert changed_request(FULL, {"emit": None}) == FULL

@@ -40,6 +40,11 @@ def test_what_looks_like_a_slip_is_said(wish: dict[str, object], begins: str) ->
         {"interval": "1m", "jitter": "10s"},
         {"cron": "0 * * * *", "catch_up": "all", "overlap": "buffer_all"},
         {"at": NOW + 5, "jitter": "1m"},
+        # Just as long as it may be, and the very last moment.
+        {"cron": "* * * * *", "jitter": "1m"},
+        {"interval": "10s", "anchor": "epoch", "jitter": "10s"},
+        {"interval": "10s", "jitter": "10s"},
+        {"at": NOW},
     ],
 )
 def test_what_is_in_order_needs_no_words(wish: dict[str, object]) -> None:

@@ -252,3 +252,28 @@ def test_a_schedule_has_a_job_type_or_an_event_and_not_both() -> None:
         structs.replace(plain, emit=Emission()).settled()
     with pytest.raises(InvalidInput, match=r"^job_type: "):
         structs.replace(plain, job_type="").settled()
+
+
+# As in Synchrony
+
+
+def test_an_interval_of_synchrony_makes_its_jobs_whatever_still_runs_and_catches_up_on_nothing() -> None:
+    plain = ScheduleRequest(job_type="report", interval=60_000)
+
+    assert plain.as_in_synchrony() == structs.replace(plain, overlap="allow", catch_up="none")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"interval": 60_000, "overlap": "skip", "catch_up": "all"},
+        {"cron": "* * * * *"},
+        {"frequency": Frequency("HOURS", 2)},
+        {"at": NOW + DAY},
+        {"delay": 5},
+    ],
+)
+def test_what_is_said_to_synchrony_and_what_it_does_not_know_stays_as_it_is(wish: dict[str, object]) -> None:
+    request = ScheduleRequest(job_type="report", **wish)  # type: ignore[arg-type]
+
+    assert request.as_in_synchrony() == request

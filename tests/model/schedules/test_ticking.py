@@ -4,7 +4,19 @@ import pytest
 from msgspec import structs
 
 from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState, TickStatus
-from rota.model.schedules.ticking import Decision, Situation, aimed, decide, first_state, is_excluded
+from rota.model.schedules.ticking import (
+    AHEAD_MS,
+    LOOK_MS,
+    Decision,
+    Situation,
+    aimed,
+    decide,
+    first_state,
+    is_ahead,
+    is_excluded,
+    looked_at_again,
+    set_back,
+)
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, IntervalTrigger, OnceTrigger, Trigger
@@ -596,3 +608,89 @@ def test_a_pause_between_runs_is_known_only_when_the_run_has_ended() -> None:
     assert (before.nominal, before.due) == (None, None)
     assert (running.ticks, running.state.nominal, running.state.last_ended) == ((), None, EIGHT - 2 * HOUR)
     assert (ended.ticks, ended.state.nominal, ended.state.last_ended) == ((), EIGHT + MINUTE, EIGHT)
+
+
+def test_a_least_distance_is_over_when_its_jitter_is_and_not_before() -> None:
+    one = schedule(IntervalTrigger(every_ms=MINUTE, anchor=Anchor.SCHEDULED, jitter_ms=30 * SECOND))
+    before = state_at(one, last_scheduled_at=EIGHT)
+    assert before.nominal is not None
+    assert before.due is not None
+    assert before.due > before.nominal
+
+    early = decided(one, before.due - EIGHT - 1, before)
+    on_time = decided(one, before.due - EIGHT, early.state)
+
+    assert (early.ticks, early.state.cursor, early.state.due) == ((), before.cursor, before.due)
+    assert [tick.nominal for tick in on_time.fired] == [before.nominal]
+
+
+# A run whose end is not known yet
+
+
+@pytest.mark.parametrize("ended", [None, EIGHT - HOUR - 1])
+def test_a_schedule_that_counts_from_ends_is_looked_at_again_while_the_end_of_its_last_run_is_not_known(
+    ended: int | None,
+) -> None:
+    one = schedule(IntervalTrigger(every_ms=MINUTE, anchor=Anchor.ENDED), max_runs=3)
+    state = state_at(one, last_scheduled_at=EIGHT - HOUR, last_ended=ended, runs=2)
+
+    assert looked_at_again(one, state, EIGHT) == structs.replace(state, due=EIGHT + LOOK_MS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "known"),
+    [
+        ({"paused": True}, {"last_scheduled_at": EIGHT - HOUR}),
+        ({"max_runs": 2}, {"last_scheduled_at": EIGHT - HOUR, "runs": 2}),
+        ({}, {"last_scheduled_at": EIGHT - HOUR, "last_ended": EIGHT - HOUR}),
+        ({}, {}),
+    ],
+)
+def test_a_schedule_that_counts_from_ends_is_not_looked_at_in_vain(
+    fields: dict[str, object], known: dict[str, object]
+) -> None:
+    over = IntervalTrigger(every_ms=MINUTE, anchor=Anchor.ENDED, end=EIGHT - 2 * HOUR)
+    one = schedule(over, **fields)
+    state = state_at(one, EIGHT, **known)
+
+    assert state.due is None
+    assert looked_at_again(one, state, EIGHT) == state
+
+
+# A clock that was ahead
+
+INSTANTS = ["cursor", "last_scheduled_at", "last_ended"]
+
+
+@pytest.mark.parametrize("known", INSTANTS)
+def test_any_instant_that_is_more_than_a_day_away_was_told_by_a_clock_that_was_ahead(known: str) -> None:
+    one = schedule(HOURLY, created_at=EIGHT)
+    told = structs.replace(ScheduleState(cursor=EIGHT - HOUR), **{known: EIGHT + AHEAD_MS})
+
+    assert not is_ahead(one, told, EIGHT)
+    assert is_ahead(one, told, EIGHT - 1)
+
+
+def test_a_schedule_that_was_made_more_than_a_day_from_now_was_made_by_a_clock_that_was_ahead() -> None:
+    one = schedule(HOURLY, created_at=EIGHT + AHEAD_MS)
+
+    assert not is_ahead(one, ScheduleState(), EIGHT)
+    assert is_ahead(one, ScheduleState(), EIGHT - 1)
+
+
+def test_what_is_set_back_forgets_what_is_yet_to_come() -> None:
+    one = schedule(HOURLY, created_at=EIGHT + HOUR)
+    state = ScheduleState(cursor=EIGHT + HOUR, last_scheduled_at=EIGHT + 2 * HOUR, last_ended=EIGHT + 3 * HOUR, runs=4)
+
+    made, come = set_back(one, state, EIGHT)
+
+    assert made == structs.replace(one, created_at=EIGHT)
+    assert come == ScheduleState(cursor=EIGHT, last_scheduled_at=EIGHT, last_ended=EIGHT, runs=4)
+
+
+def test_what_is_set_back_keeps_what_has_come() -> None:
+    one = schedule(HOURLY, created_at=EIGHT - 3 * HOUR)
+    come = ScheduleState(cursor=EIGHT - HOUR, last_scheduled_at=EIGHT - 2 * HOUR, last_ended=EIGHT)
+
+    assert set_back(one, come, EIGHT) == (one, come)
+    assert set_back(one, ScheduleState(), EIGHT) == (one, ScheduleState())

@@ -82,11 +82,33 @@ def test_a_pause_counts_from_the_end_of_the_last_run_and_waits_for_it() -> None:
     running = Progress(created_at=NOW, last_scheduled=NOW)
     again = Progress(created_at=NOW, last_scheduled=NOW + 100_000, last_ended=NOW + 30_000)
     ended = Progress(created_at=NOW, last_scheduled=NOW, last_ended=NOW + 30_000)
+    at_once = Progress(created_at=NOW, last_scheduled=NOW, last_ended=NOW)
 
     assert next_nominal(trigger, NOW - 1, MADE_NOW) == NOW
     assert next_nominal(trigger, NOW, running) is None
     assert next_nominal(trigger, NOW, again) is None
     assert next_nominal(trigger, NOW, ended) == NOW + 90_000
+    assert next_nominal(trigger, NOW, at_once) == NOW + 60_000
+
+
+def test_what_is_counted_from_a_job_has_one_fire_in_however_long_a_range_and_none_before_it() -> None:
+    trigger = IntervalTrigger(every_ms=60_000, anchor=Anchor.SCHEDULED)
+    later = Progress(created_at=NOW, last_scheduled=NOW)
+    due = NOW + 60_000
+
+    assert list(nominals_between(trigger, NOW, NOW + 900_000, later)) == [due]
+    assert last_nominal(trigger, NOW, NOW + 900_000, later) == due
+    assert list(nominals_between(trigger, NOW, due, later)) == [due]
+    assert list(nominals_between(trigger, NOW, due - 1, later)) == []
+    assert last_nominal(trigger, NOW, due - 1, later) is None
+
+
+def test_the_jitter_of_what_is_counted_from_a_job_may_be_longer_than_its_interval() -> None:
+    trigger = IntervalTrigger(every_ms=1_000, anchor=Anchor.SCHEDULED, jitter_ms=3_600_000)
+    waits = [due_at(trigger, NOW, Progress(schedule=f"s{n}", last_scheduled=NOW - 1_000)) - NOW for n in range(50)]
+
+    assert max(waits) > 1_800_000
+    assert max(waits) < 3_600_000
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,17 @@ def test_entries_are_found_by_what_they_are_about(kept: Store) -> None:
     assert [one.name for one in read_audit(kept, AuditQuery(name="t5"), limit=60).entries] == ["t5"]
 
 
+def test_entries_are_found_by_the_name_or_the_id_of_a_key(kept: Store) -> None:
+    for actor in (Actor("mine", "api", key="k1"), Actor("mine", "api", key="k2"), Actor("other", "api", key="mine")):
+        with acting(actor):
+            create(kept, actor.key, now=1_000_000)
+
+    def found(who: str) -> set[str]:
+        return {one.name for one in read_audit(kept, AuditQuery(who=who), limit=9).entries}
+
+    assert [found(who) for who in ("k1", "mine", "other", "nobody")] == [{"k1"}, {"k1", "k2", "mine"}, {"mine"}, set()]
+
+
 def test_entries_far_apart_are_all_found_by_following_the_cursor(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_PAGE", 3)
     monkeypatch.setattr(reading, "_MOST_READ", 9)

@@ -7,13 +7,14 @@ import msgspec
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.access.keys.access import Caller, Role, Scope, read_scopes
+from rota.engine.access.keys.access import SCOPES_OF, Caller, Role, Scope, read_scopes
 from rota.engine.access.keys.admin_key import SETTING, KeyPlan, check_admin_token, prepare_key, replace_key
 from rota.engine.access.keys.dev_key import DEV_KEY
 from rota.engine.access.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.engine.access.keys.key_ring import KeyRing
-from rota.engine.access.keys.named_keys import list_keys, make_key, revoke_key
-from rota.errors import InvalidInput, NotFound, StoreUnavailable
+from rota.engine.access.keys.keys import Keys
+from rota.engine.access.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.errors import InvalidInput, NotAllowed, NotFound, StoreUnavailable
 from rota.store import Store, open_store
 from rota.testing import Faults
 
@@ -140,6 +141,47 @@ def test_the_well_known_key_does_not_work_beside_keys_that_an_older_version_made
     assert kept.delete_setting("dev_key_ended")
 
     assert not ring_for(kept).identify("dev_key", by_own_program=True)
+
+
+def test_whoever_had_a_key_once_has_had_one_when_it_is_revoked(kept: Store) -> None:
+    assert not KeyRing(kept, KeyPlan(None, None, True), ManualClock()).has_keys()
+
+    make_viewer(kept, "grafana")
+    revoke_key(kept, "grafana")
+
+    assert KeyRing(kept, KeyPlan(None, None, True), ManualClock()).has_keys()
+
+
+def test_a_key_with_an_end_makes_keys_that_live_as_long_and_no_longer(kept: Store) -> None:
+    clock = ManualClock()
+    keys = Keys(kept, clock)
+    _, mine = keys.create("mine", role=Role.ADMIN, lives_ms=60_000)
+    by = Caller("mine", mine.scopes, mine.id)
+    clock.advance(20_000)
+
+    assert keys.create("same", role=Role.VIEWER, lives_ms=40_000, by=by)[1].expires_at == mine.expires_at
+    for lives_ms in (40_001, None):
+        with pytest.raises(NotAllowed, match="has an end"):
+            keys.create("longer", role=Role.VIEWER, lives_ms=lives_ms, by=by)
+
+
+@pytest.mark.parametrize(
+    ("kept_scopes", "has_whole_role", "expected"),
+    [
+        (SCOPES_OF[Role.ADMIN] - {Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE}, None, Role.ADMIN),
+        (frozenset({Scope.JOBS_READ}), True, Role.ADMIN),
+        (frozenset({Scope.JOBS_READ}), None, None),
+        (frozenset({Scope.JOBS_READ}), False, None),
+    ],
+)
+def test_a_key_with_a_whole_role_has_what_the_role_got_later(
+    kept_scopes: frozenset[Scope], has_whole_role: bool | None, expected: Role | None
+) -> None:
+    key = NamedKey(
+        id="k", name="n", role=Role.ADMIN, scopes=kept_scopes, hash="", made_at=0, has_whole_role=has_whole_role
+    )
+
+    assert key.caller.scopes == (kept_scopes if expected is None else SCOPES_OF[expected])
 
 
 def test_a_chosen_key_is_the_only_one_and_is_kept_for_other_servers(kept: Store) -> None:
