@@ -154,6 +154,13 @@ def test_a_value_in_the_url_stays_one_component(runner: asyncio.Runner) -> None:
     assert seen.line == f"POST /users/{escaped}/x?q={escaped}&n=7 HTTP/1.1"
 
 
+def test_a_value_in_the_query_may_be_empty(runner: asyncio.Runner) -> None:
+    """In the path it would ask for something else."""
+    _, [seen] = ask(runner, path="/x?q={{ arguments.q }}&n=1", arguments={"q": ""})
+
+    assert seen.line == "POST /x?q=&n=1 HTTP/1.1"
+
+
 @pytest.mark.parametrize("value", ["..", ".", "../admin", "..\\admin", "a/../../b", ""])
 def test_a_value_cannot_climb_out_of_its_place_in_the_path(runner: asyncio.Runner, value: str) -> None:
     outcome, seen = ask(runner, path="/users/{{ arguments.id }}", arguments={"id": value})
@@ -178,6 +185,15 @@ def test_a_value_that_does_not_fit_is_refused_by_name(
 
     assert outcome.kind is OutcomeKind.REFUSED
     assert said in errors_of(outcome)["message"]
+    assert seen == []
+
+
+def test_a_short_template_cannot_make_an_endless_header(runner: asyncio.Runner) -> None:
+    arguments: dict[str, object] = {"x": "x" * 4_096}
+
+    outcome, seen = ask(runner, arguments=arguments, headers={"X-Key": "{{ arguments.x }}{{ arguments.x }}a"})
+
+    assert "metadata.headers.X-Key: is more than 8192 bytes" in errors_of(outcome)["message"]
     assert seen == []
 
 
@@ -355,7 +371,14 @@ def test_a_redirect_that_is_not_to_be_followed_is_the_answer(runner: asyncio.Run
 
 @pytest.mark.parametrize(
     ("status", "method", "second"),
-    [(301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (302, "PUT", "PUT"), (307, "POST", "POST")],
+    [
+        (301, "POST", "GET"),
+        (302, "POST", "GET"),
+        (303, "PUT", "GET"),
+        (303, "HEAD", "HEAD"),
+        (302, "PUT", "PUT"),
+        (307, "POST", "POST"),
+    ],
 )
 def test_a_redirect_changes_the_method_as_browsers_do(
     runner: asyncio.Runner, status: int, method: str, second: str
@@ -433,6 +456,7 @@ def test_no_body_follows_to_another_origin(runner: asyncio.Runner, status: int) 
         ({"url": "http://h/", "headers": {"a": 1}}, "metadata.headers.a"),
         ({"url": "http://h/", "headers": {"Content-Type": "{{ job.type }}"}}, "metadata.headers.Content-Type"),
         ({"url": "http://h/", "headers": ["a"]}, "metadata.headers"),
+        ({"url": "http://h/", "headers": {f"x-{number}": "" for number in range(65)}}, "metadata.headers"),
         (
             {"url": "http://h/", "headers": {"content-type": "application/json"}, "body": '{"a": "{{ job.id }}"}'},
             "metadata.body",
