@@ -404,6 +404,69 @@ def test_a_replacement_that_is_not_ready_yet_gives_way_to_that_of_a_later_reques
             running.join(POLL_S)
 
 
+def test_a_process_that_leaves_by_itself_is_followed_by_the_one_that_was_to_replace_it() -> None:
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=ManualClock())
+    (place,) = supervisor._places
+    old, heir = ended(0), ended(0)
+    place.child, place.heir = old, heir
+
+    supervisor._on_leaving(old)
+
+    assert (place.child, place.heir, place.due) == (None, heir, None), "no third one is started"
+    assert list(supervisor._children()) == [heir, old]
+
+
+def test_a_process_that_leaves_while_all_are_asked_to_end_is_not_followed_by_another() -> None:
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=ManualClock())
+    (place,) = supervisor._places
+    place.child = leaving = ended(0)
+    supervisor._is_stopping = True
+
+    supervisor._on_leaving(leaving)
+    supervisor._on_end(leaving)
+
+    assert place.due is None
+    assert supervisor._is_over()
+
+
+def test_a_start_that_is_due_when_all_are_asked_to_end_is_not_made() -> None:
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.due, place.begun_at = clock.monotonic(), -1.0
+    supervisor._is_stopping = True
+
+    supervisor._start_due()
+
+    assert (place.due, place.begun_at) == (None, -1.0)
+
+
+def test_a_place_that_waits_after_a_crash_is_filled_at_once_when_all_are_replaced() -> None:
+    """What crashed may be mended by the new code."""
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.due = clock.monotonic() + 30
+
+    supervisor._renew("a test asked for it")
+
+    assert place.due == clock.monotonic()
+
+
+def test_how_long_a_replacement_lived_counts_from_when_it_took_over() -> None:
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.heir = heir = ended(3)
+    place.crashes = 2
+    clock.advance(60_000)
+
+    supervisor._on_ready(heir)
+    supervisor._on_end(heir)
+
+    assert place.due == clock.monotonic() + 2.0, "it crashed soon, as those before it"
+
+
 def test_a_hup_because_the_terminal_is_gone_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = folder / "tty"
     terminal.touch()
