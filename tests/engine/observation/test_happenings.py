@@ -577,7 +577,8 @@ def test_a_clock_that_drifts_is_followed_and_no_news(store: Store) -> None:
     news.hear(Round())
 
     assert clock.offset_ms > before
-    assert heard.of(ClockJumped) == heard.of(ClockFollowed) == []
+    assert not heard.of(ClockJumped)
+    assert not heard.of(ClockFollowed)
 
 
 def test_a_clock_that_jumps_and_is_followed(store: Store) -> None:
