@@ -9,6 +9,7 @@ from msgspec import structs
 from rota.engine.executors.bash.bash import BashExecutor
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.interpreter.isolated import run_isolated
+from rota.engine.executors.process.environment import base_environment
 from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.references import resolved
 from rota.engine.executors.registry import ExecutorRegistry
@@ -138,3 +139,10 @@ def test_a_setting_says_what_children_inherit(
     assert isinstance(found, dict)
     for name, is_there in {"OF_THE_OPERATOR": has_operators, "OTHER_SECRET": has_other, "PATH": True}.items():
         assert (f"{name}=" in text, name in found) == (is_there, is_there)
+
+
+def test_what_only_begins_like_a_key_of_rota_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_API_KEY_FILE", "CLUSTER_ADMIN_TOKENS", "MY_ROTA_STORE"):
+        monkeypatch.setenv(name, "of the operator")
+
+    assert {"HTTP_API_KEY_FILE", "CLUSTER_ADMIN_TOKENS", "MY_ROTA_STORE"} <= base_environment().keys()
