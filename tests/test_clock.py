@@ -263,6 +263,18 @@ def test_a_program_asks_for_the_time_when_it_needs_it_and_the_last_answer_is_old
     assert store.asked == 2
 
 
+def test_while_a_program_asks_for_the_time_nobody_else_in_it_does(times: Times) -> None:
+    """Of many threads one asks; the others go by the last answer meanwhile."""
+    store = AskedStore(times)
+    clock = StoreClock(lambda: (store.now(), clock.now() if store.asked < 5 else 0)[0])
+
+    clock.now()
+    times.pass_by(FOLLOW_EVERY_MS)
+    clock.now()
+
+    assert store.asked == 2
+
+
 @pytest.mark.parametrize("change_ms", [20, -20, 3_600_000, -3_600_000])
 def test_a_program_follows_the_stores_clock(times: Times, change_ms: int) -> None:
     store = AskedStore(times)

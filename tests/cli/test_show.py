@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from rota.cli.show import span
-from rota.host.log_format import HumanFormatter, JsonFormatter
+from rota.host.log_format import HumanFormatter, JsonFormatter, set_up_logging
 from rota.host.terminal import coloured, visible
 from tests.cli.calling import done, environment
 
@@ -63,6 +63,31 @@ def test_a_log_line_for_programs_is_one_json_object_with_all_fields() -> None:
     }
 
 
+def test_no_field_takes_the_place_of_what_every_log_line_has() -> None:
+    made = record("job ended", time=1, logger="mine")
+    vars(made)["level"] = "fine"
+
+    line = msgspec.json.decode(JsonFormatter().format(made))
+
+    assert (line["time"], line["level"], line["logger"]) == (1_700_000_000_500, "info", "rota.jobs")
+
+
+def test_libraries_that_tell_a_lot_tell_no_more_than_the_node() -> None:
+    root, loud = logging.getLogger(), logging.getLogger("uvicorn")
+    before = root.handlers[:], root.level, loud.level
+    try:
+        levels = []
+        for level in ("DEBUG", "INFO", "ERROR"):
+            set_up_logging(level, io.StringIO())
+            levels.append((root.level, loud.level, len(root.handlers)))
+    finally:
+        root.handlers[:] = before[0]
+        root.setLevel(before[1])
+        loud.setLevel(before[2])
+
+    assert levels == [(10, 30, 1), (20, 30, 1), (40, 40, 1)]
+
+
 @pytest.mark.parametrize("value", [object(), "\udcff", {1: object()}, float("nan"), 1 << 80])
 def test_no_field_breaks_a_log_line(value: object) -> None:
     line = JsonFormatter().format(record("job ended", value=value))
@@ -80,12 +105,14 @@ def test_a_log_line_for_people_stays_one_line() -> None:
 
 def test_an_exception_is_in_the_log() -> None:
     try:
-        raise ValueError("broken")
+        raise ValueError(f"broken{CLEAR_SCREEN}")
     except ValueError:
         made = record("failed")
         made.exc_info = sys.exc_info()
 
-    assert "ValueError: broken" in HumanFormatter(io.StringIO()).format(made)
+    shown = HumanFormatter(io.StringIO()).format(made)
+    assert "ValueError: broken\\x1b[2J" in shown
+    assert CLEAR_SCREEN not in shown
     assert "ValueError: broken" in msgspec.json.decode(JsonFormatter().format(made))["traceback"]
 
 

@@ -1,5 +1,6 @@
 """The configuration file of a running scheduler: it is gone, or cannot be read, and nothing that it defined goes."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,6 +87,20 @@ def test_a_file_is_read_again_when_it_changed_or_could_not_be_used_and_its_troub
     assert [one.levelname for one in caplog.records] == ["ERROR", "ERROR"]
     file.write_text(IN_YAML)
     assert ([watch.run_once(0) for _ in range(2)], read.times) == ([1.0, 1.0], 6)
+
+
+def test_a_file_is_read_again_when_another_one_took_its_place(folder: Path, opened: Store) -> None:
+    """As large, and as old: so does a link that is turned to another file, as clusters do with what they mount."""
+    file, other, engine, read = folder / "rota.yaml", folder / "other", Engine.open(opened), Reading(folder)
+    for one in (file, other):
+        one.write_text(IN_YAML)
+        os.utime(one, ns=(10**18, 10**18))
+    watch = FileWatch("rota.yaml", engine.file, read)
+
+    other.rename(file)
+    watch.run_once(0)
+
+    assert read.times == 1
 
 
 def test_a_file_that_changed_while_the_store_was_away_is_brought_into_it_afterwards(

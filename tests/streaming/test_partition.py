@@ -177,6 +177,50 @@ def test_whoever_takes_over_while_a_topic_is_behind_neither_loses_nor_repeats_it
     assert last.position.behind == {}
 
 
+def test_a_topic_that_is_behind_goes_on_where_it_began_to_wait_however_many_rounds_that_takes() -> None:
+    """The others have gone on meanwhile: whoever takes over has to look for its tasks from there."""
+    partition = partition_with({b"a": entry(100), b"b": entry(100, topic="stuck"), b"c": entry(100, topic="stuck")})
+    send(partition, NOW)
+    began = partition.position.cursor
+
+    send(partition, NOW + 100, aside=STUCK)
+    partition.put(b"d", entry(100, start=NOW + 100, topic="stuck"))
+    send(partition, NOW + 300, aside=STUCK)
+
+    assert partition.position.behind == {"stuck": began}
+
+
+def test_a_topic_that_is_set_aside_again_while_it_catches_up_goes_on_where_it_was_then() -> None:
+    partition = partition_with({b"a": entry(100), b"b": entry(100, topic="stuck")})
+    send(partition, NOW)
+    send(partition, NOW + 300, aside=STUCK)
+
+    caught_up = fired(send(partition, NOW + 300, most=1))
+    send(partition, NOW + 400, aside=STUCK)
+
+    assert caught_up == [(100, b"b")]
+    assert partition.position.behind == {"stuck": Cursor(NOW + 100, b"b")}
+
+
+def test_an_old_task_that_is_sent_once_does_not_take_back_a_topic_that_is_behind() -> None:
+    entries = {b"b": entry(100, topic="stuck"), b"o": entry(None, topic="stuck")}
+    behind = {"stuck": Cursor(NOW + 200, b"b")}
+    partition = taken_over(entries, Position(0, Cursor(NOW + 500, b"z"), behind))
+
+    assert fired(send(partition, NOW + 400, most=1)) == [(0, b"o")]
+    assert partition.position.behind == behind
+
+
+def test_a_partition_never_goes_back_behind_what_it_has_reached() -> None:
+    """Where its topic ends is told beside the commands, and may be known before the last of them is settled."""
+    partition = partition_with({})
+    partition.reached = 9
+
+    partition.advance(Position(5, BEGINNING), {})
+
+    assert (partition.position.offset, partition.reached) == (5, 9)
+
+
 def test_rounds_that_are_aborted_again_and_again_leave_no_heap_of_timers() -> None:
     partition = partition_with({b"a": entry(1)})
 

@@ -113,3 +113,15 @@ def test_a_topic_is_set_aside_for_longer_each_time_until_it_takes_something() ->
     refusals.learn(late, now=400_000)
 
     assert (refusals.aside(404_999), refusals.aside(405_000)) == (SLOW, NOTHING)
+
+
+def test_a_topic_that_is_set_aside_or_refused_is_closed_and_no_other() -> None:
+    """No round waits for a topic that is missing and cannot be made."""
+    refusals, failures = Refusals(), Failures()
+    failures.late["slow"] = "it took nothing in time"
+    failures.refused[Refused("forbidden")] = "it may not be written"
+
+    refusals.learn(failures, NOW)
+
+    assert [refusals.is_closed(one, NOW) for one in ("slow", "forbidden", "other")] == [True, True, False]
+    assert [refusals.is_closed(one, NOW + 5_000) for one in ("slow", "forbidden")] == [False, True]

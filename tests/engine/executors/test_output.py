@@ -46,6 +46,24 @@ def test_lines_are_put_together_over_chunks() -> None:
     assert split(b"on", b"e\ntwo\r\n\nth", b"", b"ree") == ["one", "two", "", "three"]
 
 
+def test_a_last_line_that_nobody_ended_has_no_half_of_a_line_end() -> None:
+    assert split(b"one\r\ntwo\r") == ["one", "two"]
+
+
+class Crowded(Lines):
+    is_crowded = True
+
+
+def test_a_job_whose_log_is_full_is_not_asked_to_wait_for_it() -> None:
+    log = LogCap(Crowded(), limit=ENTRY_BYTES + 1)
+    before = log.is_crowded
+    log("x")
+    at_the_limit = log.is_crowded
+    log("y")
+
+    assert (before, at_the_limit, log.is_full, log.is_crowded) == (True, True, True, False)
+
+
 def test_a_character_split_over_chunks_stays_whole() -> None:
     snowman = "\N{SNOWMAN}".encode()
 

@@ -9,14 +9,15 @@ from msgspec import structs
 from rota.engine.executors.bash.bash import BashExecutor
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.interpreter.isolated import run_isolated
+from rota.engine.executors.process.environment import base_environment
 from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.references import resolved
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import InvalidInput
-from rota.model.runs.outcome import OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
-from tests.engine.executors.http.web import WebServer, fetch
+from tests.engine.executors.http.web import Seen, WebServer, fetch
 from tests.engine.executors.runs import errors_of, make_run
 
 
@@ -52,6 +53,20 @@ def test_a_request_has_the_secret_in_its_header(runner: asyncio.Runner, monkeypa
     found = runner.run(scenario())
     assert found["authorization"] == "Bearer {{ arguments.x }}", "a secret is no template"
     assert found["x-job"] == "env:HOOK_AUTHORIZATION"
+
+
+def test_a_secret_with_a_line_break_adds_no_header(runner: asyncio.Runner, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("Bearer a\r\nX-Evil: 1\n")
+
+    async def scenario() -> tuple[Outcome, list[Seen]]:
+        async with WebServer() as server:
+            return await fetch(server.url, headers={"Authorization": f"file:{tmp_path / 'key'}"}), server.seen
+
+    outcome, seen = runner.run(scenario())
+
+    assert outcome.kind is OutcomeKind.REFUSED
+    assert errors_of(outcome)["message"].startswith("metadata.headers.Authorization: has a line break")
+    assert seen == []
 
 
 def test_a_node_without_the_secret_refuses_and_says_what_it_lacks(runner: asyncio.Runner, tmp_path: Path) -> None:
@@ -124,3 +139,10 @@ def test_a_setting_says_what_children_inherit(
     assert isinstance(found, dict)
     for name, is_there in {"OF_THE_OPERATOR": has_operators, "OTHER_SECRET": has_other, "PATH": True}.items():
         assert (f"{name}=" in text, name in found) == (is_there, is_there)
+
+
+def test_what_only_begins_like_a_key_of_rota_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_API_KEY_FILE", "CLUSTER_ADMIN_TOKENS", "MY_ROTA_STORE"):
+        monkeypatch.setenv(name, "of the operator")
+
+    assert {"HTTP_API_KEY_FILE", "CLUSTER_ADMIN_TOKENS", "MY_ROTA_STORE"} <= base_environment().keys()

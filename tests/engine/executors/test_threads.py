@@ -2,11 +2,16 @@
 
 import asyncio
 import threading
+import weakref
 from functools import partial
 
 import pytest
 
 from rota.engine.executors.threads import LONG_MEMORY, Threads
+from rota.errors import NodeStrained
+from tests.engine.working import until
+from tests.patience import DEADLINE_S
+from tests.shortage import no_threads
 
 
 def test_short_calls_that_come_together_share_a_thread() -> None:
@@ -103,6 +108,63 @@ def test_a_thread_whose_call_was_given_up_is_not_counted_and_others_go_on() -> N
         assert (threads.busy_count, threads.thread_count) == (0, 0)
         assert await asyncio.gather(*(threads.call(lambda: 1) for _ in range(5))) == [1] * 5
         go.set()
+        threads.close()
+
+    asyncio.run(scenario())
+
+
+NEVER_S = 3_600
+"""Nobody looks for calls that wait: what is not handed to a thread at once is never made."""
+
+
+def test_after_a_call_for_which_there_was_no_thread_others_are_made() -> None:
+    async def scenario() -> None:
+        threads = Threads(look_s=NEVER_S)
+        with no_threads(), pytest.raises(NodeStrained):
+            await threads.call(lambda: 1)
+        assert (threads.busy_count, threads.thread_count) == (0, 0)
+
+        assert await asyncio.wait_for(threads.call(lambda: 1), DEADLINE_S) == 1
+        threads.close()
+
+    asyncio.run(scenario())
+
+
+def test_after_a_call_that_was_given_up_and_has_ended_others_are_made() -> None:
+    async def scenario() -> None:
+        threads, begun, go = Threads(look_s=NEVER_S), threading.Event(), threading.Event()
+        held: list[threading.Thread] = []
+
+        def work() -> None:
+            held.append(threading.current_thread())
+            begun.set()
+            go.wait()
+
+        given_up = asyncio.create_task(threads.call(work))
+        await asyncio.to_thread(begun.wait)
+        given_up.cancel()
+        await asyncio.wait({given_up})
+        go.set()
+        await asyncio.to_thread(held[0].join)
+
+        assert await asyncio.wait_for(threads.call(lambda: 1), DEADLINE_S) == 1
+        threads.close()
+
+    asyncio.run(scenario())
+
+
+class Value:
+    """What a call returns."""
+
+
+def test_an_idle_thread_does_not_keep_what_its_last_call_returned() -> None:
+    async def scenario() -> None:
+        threads = Threads()
+        returned = weakref.ref(await threads.call(Value))
+
+        await until(lambda: returned() is None, "the thread to let it go")
+
+        assert threads.thread_count == 1
         threads.close()
 
     asyncio.run(scenario())

@@ -10,6 +10,7 @@ import pytest
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.liveness.draining import is_drain_requested, request_drain
 from rota.engine.liveness.presence import Presence
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
@@ -611,6 +612,29 @@ def test_a_dead_node_is_shown_for_a_while_and_then_forgotten(store: Store, watch
 
     watch.watch(LOOK_MS)
     assert store.list_nodes(since=0) == []
+
+
+def test_what_is_left_of_a_dead_node_goes_before_its_record_and_is_tried_again_at_the_next_look(
+    store: Store, tmp_path: Path
+) -> None:
+    node, faults = new_node(), Faults(store)
+    watch = Watch(faults.store, Presence(tmp_path))
+    beat(store, NodeRecord(uuid=node, node_type=QUEUE, last_ping=0))
+    request_drain(store, node)
+    (tmp_path / node).touch()
+    watch.look()
+    watch.watch(10 * DEAD_AFTER_MS - LOOK_MS)
+    faults.before("delete_setting", away)
+
+    watch.clock.advance(LOOK_MS)
+    with pytest.raises(StoreUnavailable):
+        watch.look()
+    assert [one.uuid for one in store.list_nodes(since=0)] == [node]
+
+    watch.watch(LOOK_MS)
+    assert store.list_nodes(since=0) == []
+    assert not is_drain_requested(store, node)
+    assert not (tmp_path / node).exists()
 
 
 def test_the_record_of_a_node_that_beats_stays(store: Store, watch: Watch) -> None:

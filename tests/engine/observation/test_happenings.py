@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from rota.clock import NodeClock
+from rota.engine.engine import Engine
 from rota.engine.events.events import Events
 from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.presence import Presence
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.node.duty import Round
 from rota.engine.node.health import Health
+from rota.engine.node.news import News
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.happenings import (
@@ -519,6 +523,27 @@ def test_a_node_that_is_asked_to_drain(store: Store) -> None:
     asyncio.run(scene())
 
 
+def test_a_request_to_drain_is_told_once_however_long_the_running_jobs_take(store: Store) -> None:
+    async def scene() -> None:
+        stage, heard, faults = new_stage(), Heard(), Faults(store)
+        installation = Installation(store)
+        installation.define_python("pass_gate")
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=SHORT_MS), observers=heard.observers)
+        run = asyncio.create_task(node.run())
+        installation.enqueue("pass_gate")
+        await until(lambda: stage.inside == 1, "the job to run")
+        request_drain(store, node.uuid)
+        await until(lambda: bool(heard.of(DrainRequested)), "the request to be heard")
+        faults.calls.clear()
+        await until(lambda: faults.calls.count("troubles") > 2, "the node to hear of its store again")
+        stage.gate.set()
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        assert len(heard.of(DrainRequested)) == 1
+
+    asyncio.run(scene())
+
+
 def test_a_store_that_was_emptied(store: Store) -> None:
     async def scene() -> None:
         heard = Heard()
@@ -531,13 +556,32 @@ def test_a_store_that_was_emptied(store: Store) -> None:
     asyncio.run(scene())
 
 
+class Skewed(Faults):
+    """A store whose clock a test sets."""
+
+    skew_ms = 0
+
+    def now(self) -> int:
+        return self.real.now() + self.skew_ms
+
+
+def test_a_clock_that_drifts_is_followed_and_no_news(store: Store) -> None:
+    heard, skewed, health = Heard(), Skewed(store), Health()
+    clock = NodeClock(skewed.now)
+    news = News(Engine(skewed.store, clock, observers=heard.observers), clock, node=new_node(), health=health)
+    news.hear(Round())
+    heard.told.clear()
+    before = clock.offset_ms
+
+    skewed.skew_ms = 500
+    news.hear(Round())
+
+    assert clock.offset_ms > before
+    assert not heard.of(ClockJumped)
+    assert not heard.of(ClockFollowed)
+
+
 def test_a_clock_that_jumps_and_is_followed(store: Store) -> None:
-    class Skewed(Faults):
-        skew_ms = 0
-
-        def now(self) -> int:
-            return self.real.now() + self.skew_ms
-
     async def scene() -> None:
         heard, skewed = Heard(), Skewed(store)
         async with working(skewed.store, observers=heard.observers, dead_after_ms=SHORT_MS):

@@ -1,6 +1,7 @@
 """Publishing: together in one round trip, each for itself; and reading to the end."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from itertools import islice
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from rota.model.topics.topic import TopicRecord
 from rota.store import Store, open_store
 from rota.testing import Faults
+from tests.patience import DEADLINE_S
 
 NOW = 1_700_000_000_000
 
@@ -67,6 +69,41 @@ def test_a_topic_that_cannot_be_made_harms_no_other(memory: Store, monkeypatch: 
 
     assert first == 0
     assert isinstance(second, Conflict)
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_whoever_gives_up_while_its_record_is_published_takes_no_answer_from_others(
+    memory: Store, is_away: bool
+) -> None:
+    under_way, go, faults = threading.Event(), threading.Event(), Faults(memory)
+
+    def hang() -> None:
+        under_way.set()
+        go.wait(DEADLINE_S)
+        if is_away:
+            raise KeyError("no error that anybody expects")
+
+    async def scene() -> list[object]:
+        faults.before("append_topic", hang)
+        batcher = PublishBatcher(Topics(faults.store))
+        gives_up, stays = (asyncio.create_task(batcher.publish("t", record(number))) for number in range(2))
+        await asyncio.to_thread(under_way.wait, DEADLINE_S)
+        gives_up.cancel()
+        await asyncio.wait({gives_up})
+        later = asyncio.create_task(batcher.publish("t", record(2)))
+        go.set()
+        try:
+            return list(await asyncio.wait_for(asyncio.gather(stays, later, return_exceptions=True), DEADLINE_S))
+        finally:
+            batcher.close()
+
+    first, second = asyncio.run(scene())
+
+    if is_away:
+        assert isinstance(first, KeyError)
+        assert second == 0
+    else:
+        assert (first, second) == (1, 2)
 
 
 def test_a_store_that_is_away_is_told_to_all(memory: Store) -> None:

@@ -17,6 +17,7 @@ from rota.model.runs.settlement import Settlement
 from rota.store import Store
 from rota.store.contract.claims import Claims
 from rota.testing import Faults
+from rota.testing.faults import away
 from tests.engine.job_functions import new_stage
 from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
@@ -556,5 +557,28 @@ def test_a_node_that_stops_while_its_store_is_away_ends_when_its_grace_is_over(
 
         stage.gate.set()
         assert installation.job(job_id).state is JobState.RUNNING
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_stops_at_once_tells_what_ended_although_the_store_failed_once(
+    store: Store, installation: Installation
+) -> None:
+    """The job would be given back, and run a second time."""
+
+    async def scene() -> None:
+        stage, faults = new_stage(), Faults(store)
+        installation.define_python("swallow_cancellation")
+        times = WorkerTimes(idle_check_s=3_600.0, retry_s=(0.001,))
+        async with working(faults.store, worker_times=times) as node:
+            job_id = installation.enqueue("swallow_cancellation")
+            await until(lambda: stage.inside == 1, "the job to run")
+            for name in ("finish_jobs", "finish_and_claim_jobs"):
+                faults.before(name, away)
+            node.request_stop(at_once=True)
+            stage.gate.set()
+
+        assert installation.job(job_id).state is JobState.SUCCEEDED
+        assert not all(map(faults.awaits, ("finish_jobs", "finish_and_claim_jobs")))
 
     asyncio.run(scene())

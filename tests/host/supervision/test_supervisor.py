@@ -345,6 +345,129 @@ def test_a_supervisor_that_was_asked_to_end_tells_that_a_process_did_not_end_wel
     assert supervisor.run(lambda pids: supervisor.hear(signal.SIGTERM)) == 4
 
 
+NEVER_READY = """
+import os, sys, time
+open("begun", "w").close()
+time.sleep(600)
+"""
+
+
+def test_a_process_that_was_asked_to_end_before_it_was_ready_has_not_ended_badly(folder: Path) -> None:
+    supervisor = Supervisor([sys.executable, "-c", NEVER_READY], processes=1, is_burst=False, clock=SystemClock())
+
+    def stop() -> None:
+        wait_until((folder / "begun").exists, "the process")
+        supervisor.hear(signal.SIGTERM)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    exit_code = supervisor.run(lambda pids: None)
+    stopping.join()
+
+    assert exit_code == 0, "the signal ended it, as it should"
+
+
+HEIR_IS_SLOW = """
+import os, signal, socket, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+line = socket.socket(fileno=int(sys.argv[-1]))
+name = next(one for one in ("old", "slow", "next") if not os.path.exists(one))
+open(name, "w").close()
+if name != "slow":
+    line.send(b"r")
+signal.sigwait([signal.SIGTERM])
+open(f"{name} has ended", "w").close()
+"""
+
+
+def test_a_replacement_that_is_not_ready_yet_gives_way_to_that_of_a_later_request(folder: Path) -> None:
+    """It has the code of before, and nobody would hear of it any more."""
+    supervisor = Supervisor([sys.executable, "-c", HEIR_IS_SLOW], processes=1, is_burst=False, clock=SystemClock())
+    announced: SimpleQueue[list[int]] = SimpleQueue()
+    running = threading.Thread(target=supervisor.run, args=[announced.put])
+    running.start()
+
+    try:
+        announced.get(timeout=LONG_DEADLINE_S)
+        supervisor.hear(signal.SIGHUP)
+        wait_until((folder / "slow").exists, "a replacement that is not ready")
+        assert not (folder / "old has ended").exists()
+
+        supervisor.hear(signal.SIGHUP)
+
+        wait_until((folder / "slow has ended").exists, "its end")
+        wait_until((folder / "old has ended").exists, "the next one to take over")
+        assert not (folder / "next has ended").exists()
+    finally:
+        while running.is_alive():  # whatever went wrong, no process stays
+            supervisor.hear(signal.SIGTERM)
+            running.join(POLL_S)
+
+
+def test_a_process_that_leaves_by_itself_is_followed_by_the_one_that_was_to_replace_it() -> None:
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=ManualClock())
+    (place,) = supervisor._places
+    old, heir = ended(0), ended(0)
+    place.child, place.heir = old, heir
+
+    supervisor._on_leaving(old)
+
+    assert list(supervisor._children()) == [heir, old]
+    assert place.due is None, "no third one is started"
+
+
+def test_a_process_that_leaves_while_all_are_asked_to_end_is_not_followed_by_another() -> None:
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=ManualClock())
+    (place,) = supervisor._places
+    place.child = leaving = ended(0)
+    supervisor._is_stopping = True
+
+    supervisor._on_leaving(leaving)
+    supervisor._on_end(leaving)
+
+    assert place.due is None
+    assert supervisor._is_over()
+
+
+def test_a_start_that_is_due_when_all_are_asked_to_end_is_not_made() -> None:
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.due, place.begun_at = clock.monotonic(), -1.0
+    supervisor._is_stopping = True
+
+    supervisor._start_due()
+
+    assert place.begun_at == -1.0
+    assert place.due is None
+
+
+def test_a_place_that_waits_after_a_crash_is_filled_at_once_when_all_are_replaced() -> None:
+    """What crashed may be mended by the new code."""
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.due = clock.monotonic() + 30
+
+    supervisor._renew("a test asked for it")
+
+    assert place.due == clock.monotonic()
+
+
+def test_how_long_a_replacement_lived_counts_from_when_it_took_over() -> None:
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    (place,) = supervisor._places
+    place.heir = heir = ended(3)
+    place.crashes = 2
+    clock.advance(60_000)
+
+    supervisor._on_ready(heir)
+    supervisor._on_end(heir)
+
+    assert place.due == clock.monotonic() + 2.0, "it crashed soon, as those before it"
+
+
 def test_a_hup_because_the_terminal_is_gone_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = folder / "tty"
     terminal.touch()

@@ -30,6 +30,8 @@ class Looks:
         self._quick: dict[str, int] = {}
         """How many quick looks in a row each had of those that are taken apart."""
         self._under_way: dict[str, Future[bool]] = {}
+        self._passed_over: dict[str, None] = {}
+        """Those for which there was no room apart, the longest ago first."""
 
     def take(self, looks: Mapping[str, Look], round: Round) -> bool:
         """Take each look, by name, but for those that are still under way; tells whether one left something to do.
@@ -37,7 +39,7 @@ class Looks:
         began_at = self._clock.monotonic()
         has_left = round.each(self._ended(), Future.result)
         begun = []
-        for name, look in looks.items():
+        for name, look in self._in_turn(looks).items():
             if name in self._under_way:
                 continue
             if self._is_apart(name, is_late=self._clock.monotonic() - began_at > self._slow_s):
@@ -55,14 +57,20 @@ class Looks:
     def _is_apart(self, name: str, *, is_late: bool) -> bool:
         return name in self._quick or (is_late and len(self._under_way) < _MOST_THREADS)
 
+    def _in_turn(self, looks: Mapping[str, Look]) -> Mapping[str, Look]:
+        """Those first that were passed over: else of many that are slow the first would be taken again and again."""
+        return {name: looks[name] for name in dict.fromkeys([*self._passed_over, *looks]) if name in looks}
+
     def _begin(self, name: str, look: Look) -> list[Future[bool]]:
         """Take a look apart. What is slow waits for the next round if too many are under way."""
         if len(self._under_way) >= _MOST_THREADS:
+            self._passed_over.setdefault(name)
             return []
         future = Future[bool]()
         threading.Thread(
             target=_settle, args=(future, partial(self._timed, name, look)), name="rota-watchdog-apart", daemon=True
         ).start()
+        self._passed_over.pop(name, None)
         self._under_way[name] = future  # only now: if no thread can be started, it is tried again
         return [future]
 

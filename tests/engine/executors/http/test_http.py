@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rota.engine.executors.http.http import HttpExecutor
 from rota.errors import InvalidInput
@@ -15,6 +16,8 @@ from tests.engine.executors.http.web import Answer, Seen, WebServer, answer, fet
 from tests.engine.executors.runs import JOB_ID, errors_of, job_type, make_run, results_of
 
 PLAIN_TEXT = {"Content-Type": "text/plain"}
+SOON_MS = 10_000
+"""After so long a request that waits for what does not come fails; no other one comes near it."""
 
 
 def ask(
@@ -62,9 +65,14 @@ def test_every_method_can_be_sent(runner: asyncio.Runner, method: str) -> None:
     assert seen.line == f"{method.upper()} / HTTP/1.1"
 
 
-def test_a_head_request_has_no_body_to_wait_for(runner: asyncio.Runner) -> None:
-    outcome, _ = ask(runner, lambda seen: b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", method="HEAD")
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 204), ("GET", 304)])
+def test_where_there_is_no_body_none_is_waited_for(runner: asyncio.Runner, method: str, status: int) -> None:
+    """The length is that of the body that a GET would get, or would have got the first time."""
+    reply = f"HTTP/1.1 {status} Whatever\r\nContent-Length: 999\r\n\r\n".encode()
 
+    outcome, _ = ask(runner, lambda seen: reply, method=method, expected_status=[status], timeout_ms=SOON_MS)
+
+    assert outcome.kind is OutcomeKind.SUCCEEDED
     assert results_of(outcome)["body"] == ""
 
 
@@ -127,6 +135,16 @@ def test_an_argument_that_no_placeholder_names_is_refused(runner: asyncio.Runner
     assert "arguments.b: reaches nothing" in str(outcome.errors)
 
 
+def test_an_argument_that_a_label_says_already_may_reach_nothing(runner: asyncio.Runner) -> None:
+    async def visit() -> Outcome:
+        async with WebServer() as server:
+            run = http_run(server.url, {"a": 1, "shop": "x"}, body={"x": "{{ arguments.a }}"})
+            run.job_type = structs.replace(run.job_type, labels={"shop": "x"})
+            return await HttpExecutor().run(run)
+
+    assert runner.run(visit()).kind is OutcomeKind.SUCCEEDED
+
+
 def test_a_string_as_body_is_text_and_a_form_escapes_its_values(runner: asyncio.Runner) -> None:
     arguments: dict[str, object] = {"name": "a&b=ü"}
 
@@ -152,6 +170,13 @@ def test_a_value_in_the_url_stays_one_component(runner: asyncio.Runner) -> None:
 
     escaped = "a%2Fb%3Fc%23d%40e%3Af%252e%20%C3%BC"
     assert seen.line == f"POST /users/{escaped}/x?q={escaped}&n=7 HTTP/1.1"
+
+
+def test_a_value_in_the_query_may_be_empty(runner: asyncio.Runner) -> None:
+    """In the path it would ask for something else."""
+    _, [seen] = ask(runner, path="/x?q={{ arguments.q }}&n=1", arguments={"q": ""})
+
+    assert seen.line == "POST /x?q=&n=1 HTTP/1.1"
 
 
 @pytest.mark.parametrize("value", ["..", ".", "../admin", "..\\admin", "a/../../b", ""])
@@ -181,6 +206,15 @@ def test_a_value_that_does_not_fit_is_refused_by_name(
     assert seen == []
 
 
+def test_a_short_template_cannot_make_an_endless_header(runner: asyncio.Runner) -> None:
+    arguments: dict[str, object] = {"x": "x" * 4_096}
+
+    outcome, seen = ask(runner, arguments=arguments, headers={"X-Key": "{{ arguments.x }}{{ arguments.x }}a"})
+
+    assert "metadata.headers.X-Key: is more than 8192 bytes" in errors_of(outcome)["message"]
+    assert seen == []
+
+
 def test_a_short_template_cannot_make_an_endless_body(runner: asyncio.Runner) -> None:
     arguments: dict[str, object] = {"x": "x" * 100_000}
 
@@ -189,6 +223,13 @@ def test_a_short_template_cannot_make_an_endless_body(runner: asyncio.Runner) ->
 
         assert "metadata.body: is more than 1048576 bytes" in errors_of(outcome)["message"]
         assert seen == []
+
+
+def test_what_a_body_has_beside_its_placeholders_counts_too(runner: asyncio.Runner) -> None:
+    outcome, seen = ask(runner, arguments={"x": "x" * 500_000}, body=["y" * 600_000, "{{ arguments.x }}"])
+
+    assert "metadata.body: is more than 1048576 bytes" in errors_of(outcome)["message"]
+    assert seen == []
 
 
 def test_a_filled_template_is_measured_in_bytes(runner: asyncio.Runner) -> None:
@@ -264,9 +305,10 @@ def test_a_body_without_a_length_ends_with_the_connection(runner: asyncio.Runner
     assert results_of(runner.run(visit()))["body"] == "abcde"
 
 
-def test_a_body_that_is_not_text_is_kept_as_base64(runner: asyncio.Runner) -> None:
-    binary = b"\x89PNG\r\n\x1a\n\0\xff"
-
+@pytest.mark.parametrize(
+    "binary", [b"\x89PNG\r\n\x1a\n\0\xff", b"a" * 100 + b"\0", b"abc\xc3"], ids=["image", "nul", "half a character"]
+)
+def test_a_body_that_is_not_text_is_kept_as_base64(runner: asyncio.Runner, binary: bytes) -> None:
     outcome, _ = ask(runner, lambda seen: answer(body=binary))
 
     results = results_of(outcome)
@@ -287,6 +329,15 @@ def test_a_long_body_is_cut_with_a_mark_and_never_within_a_character(runner: asy
     assert results["body"] == "üüüüü\n[... cut after 11 bytes ...]"
     assert results["body_cut"] is True
     assert outcome.kind is OutcomeKind.SUCCEEDED
+
+
+def test_a_long_body_in_chunks_is_cut_within_one_of_them(runner: asyncio.Runner) -> None:
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n5\r\ncdefg\r\n0\r\n\r\n"
+
+    outcome, _ = ask(runner, lambda seen: chunked, max_response_bytes=4)
+
+    assert outcome.kind is OutcomeKind.SUCCEEDED
+    assert results_of(outcome)["body"] == "abcd\n[... cut after 4 bytes ...]"
 
 
 def test_a_body_of_exactly_the_limit_is_whole(runner: asyncio.Runner) -> None:
@@ -313,8 +364,11 @@ def test_the_longest_answer_of_any_bytes_fits_into_a_result(
     encode_json("results", outcome.results, MAX_RESULT_BYTES)
 
 
-def test_cookies_do_not_reach_the_result(runner: asyncio.Runner) -> None:
-    outcome, _ = ask(runner, lambda seen: answer(Set_Cookie="session=canary"))
+@pytest.mark.parametrize("name", ["Set-Cookie", "set-cookie2"])
+def test_cookies_do_not_reach_the_result(runner: asyncio.Runner, name: str) -> None:
+    reply = f"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{name}: session=canary\r\n\r\n".encode()
+
+    outcome, _ = ask(runner, lambda seen: reply)
 
     assert "canary" not in repr(outcome)
 
@@ -355,7 +409,14 @@ def test_a_redirect_that_is_not_to_be_followed_is_the_answer(runner: asyncio.Run
 
 @pytest.mark.parametrize(
     ("status", "method", "second"),
-    [(301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (302, "PUT", "PUT"), (307, "POST", "POST")],
+    [
+        (301, "POST", "GET"),
+        (302, "POST", "GET"),
+        (303, "PUT", "GET"),
+        (303, "HEAD", "HEAD"),
+        (302, "PUT", "PUT"),
+        (307, "POST", "POST"),
+    ],
 )
 def test_a_redirect_changes_the_method_as_browsers_do(
     runner: asyncio.Runner, status: int, method: str, second: str
@@ -414,6 +475,8 @@ def test_no_body_follows_to_another_origin(runner: asyncio.Runner, status: int) 
         ({"url": 7}, "metadata.url"),
         ({"url": "ftp://example.com"}, "metadata.url"),
         ({"url": "http://user:secret@example.com"}, "metadata.url"),
+        ({"url": "http://example.com:0/"}, "metadata.url"),
+        ({"url": "http://example.com:65536/"}, "metadata.url"),
         ({"url": "{{ arguments.url }}"}, "metadata.url"),
         ({"url": "{{ arguments.scheme }}://example.com/"}, "metadata.url"),
         ({"url": "http://{{ arguments.host }}/"}, "metadata.url"),
@@ -433,6 +496,7 @@ def test_no_body_follows_to_another_origin(runner: asyncio.Runner, status: int) 
         ({"url": "http://h/", "headers": {"a": 1}}, "metadata.headers.a"),
         ({"url": "http://h/", "headers": {"Content-Type": "{{ job.type }}"}}, "metadata.headers.Content-Type"),
         ({"url": "http://h/", "headers": ["a"]}, "metadata.headers"),
+        ({"url": "http://h/", "headers": {f"x-{number}": "" for number in range(65)}}, "metadata.headers"),
         (
             {"url": "http://h/", "headers": {"content-type": "application/json"}, "body": '{"a": "{{ job.id }}"}'},
             "metadata.body",

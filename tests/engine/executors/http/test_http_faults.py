@@ -227,6 +227,9 @@ def test_a_compressed_answer_is_not_unpacked(runner: asyncio.Runner) -> None:
         b"HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 11,
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 11 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + b"A: b\r\n" * 200 + b"\r\n",
     ],
 )
 def test_a_malformed_answer_fails_and_says_so(runner: asyncio.Runner, raw: bytes) -> None:

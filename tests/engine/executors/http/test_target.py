@@ -297,6 +297,22 @@ def test_another_address_is_tried_when_the_first_does_not_answer(runner: asyncio
     assert results_of(runner.run(visit()))["status"] == 200
 
 
+def test_of_a_name_with_many_addresses_only_some_are_tried(runner: asyncio.Runner) -> None:
+    """Who owns a name must not have a node knock at hundreds of doors for one job."""
+
+    async def visit() -> Outcome:
+        async with WebServer() as server:
+            closed = [f"127.0.0.{number}" for number in range(2, 11)]
+            url = f"http://many.example:{server.port}/"
+            return await fetch_by_name(url, lambda host: [*closed, "127.0.0.1"], allow_private=["many.example"])
+
+    outcome = runner.run(visit())
+
+    assert errors_of(outcome)["type"] == "connect"
+    assert "127.0.0.9" in errors_of(outcome)["message"]
+    assert "127.0.0.10" not in errors_of(outcome)["message"]
+
+
 def test_a_name_without_addresses_is_a_failure_to_connect(runner: asyncio.Runner) -> None:
     def resolve(host: str) -> list[str]:
         raise OSError(2, "Name or service not known")

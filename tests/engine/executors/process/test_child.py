@@ -125,6 +125,15 @@ def test_a_program_is_looked_up_in_the_path_of_its_own_environment(runner: async
     runner.run(scenario())
 
 
+def test_an_empty_folder_in_a_search_path_is_the_present_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for every shell."""
+    (tmp_path / "tool").touch(0o700)
+    monkeypatch.chdir(tmp_path)
+
+    for path in ("", "/nowhere:", ":/nowhere"):
+        assert find_program("tool", path) == "./tool"
+
+
 def test_a_missing_program_and_one_that_is_not_executable_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("text")
     (tmp_path / "folder").mkdir()

@@ -4,9 +4,13 @@ it to wait."""
 import asyncio
 import os
 from contextlib import closing, suppress
+from pathlib import Path
 
-from rota.engine.executors.process.pipe import BREATH_BYTES, CHUNK, LEAST_CHUNK, MOST_LINES, WAIT, Pipe
+import pytest
+
+from rota.engine.executors.process.pipe import BREATH_BYTES, CHUNK, LEAST_CHUNK, MOST_LINES, WAIT, Pipe, open_pipes
 from tests.engine.working import until
+from tests.shortage import no_descriptors
 
 
 class Sink:
@@ -126,3 +130,12 @@ def test_a_pipe_that_waits_can_be_closed() -> None:
         assert len(sink.sizes) == 1
 
     asyncio.run(scene())
+
+
+def test_of_pipes_that_could_not_all_be_opened_none_stays_open() -> None:
+    before = len(list(Path("/dev/fd").iterdir()))
+
+    with no_descriptors(but=4), pytest.raises(OSError, match="open files"):
+        open_pipes([lambda chunk: None] * 3)
+
+    assert len(list(Path("/dev/fd").iterdir())) == before

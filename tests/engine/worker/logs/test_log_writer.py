@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,9 @@ from rota.engine.worker.logs.log_writer import LogWriter
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
+from rota.store.contract.claims import Claims
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.contract.building import claim_one
@@ -118,6 +121,46 @@ def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store, ins
         assert marker in messages
         numbers = [int(one) for one in messages if one.isdigit()]
         assert numbers == sorted(set(numbers)), "in order, and each once"
+
+    asyncio.run(scene())
+
+
+class Forgetful(Watched):
+    """Takes the lines of a job that has ended, and then not its end, once."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.is_well = False
+
+    def finish_and_claim_jobs(self, queue: str, settlements: Sequence[Settlement], **more: Any) -> Claims:
+        self._fail_once(settlements)
+        return self.real.finish_and_claim_jobs(queue, settlements, **more)
+
+    def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        self._fail_once(settlements)
+        return self.real.finish_jobs(queue, settlements, now=now)
+
+    def _fail_once(self, settlements: Sequence[Settlement]) -> None:
+        if settlements and not self.is_well:
+            self.is_well = True
+            raise StoreUnavailable("away")
+
+
+def test_lines_that_were_written_although_the_end_of_their_job_was_not_are_not_written_again(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        stage, faults = new_stage(), Forgetful(store)
+        stage.gate.set()
+        installation.define_python("speak_and_wait")
+        async with working(faults.store):
+            job_id = installation.enqueue("speak_and_wait", {"lines": 3})
+            (job,) = await installation.ended(job_id)
+
+        assert job.state is JobState.SUCCEEDED
+        assert faults.is_well
+        assert all_messages(installation, job_id) == ["line 0", "line 1", "line 2"]
+        assert sum(lines for lines, _ in faults.shares) == 3
 
     asyncio.run(scene())
 
