@@ -45,6 +45,7 @@ class Looks:
             if self._is_apart(name, is_late=self._clock.monotonic() - began_at > self._slow_s):
                 begun += [one for ones in round.each([look], partial(self._begin, name)) for one in ones]
             else:
+                self._passed_over.pop(name, None)
                 has_left += round.each([look], partial(self._timed, name))
         wait(begun, timeout=self._slow_s)
         has_left += round.each(self._ended(), Future.result)
@@ -59,7 +60,8 @@ class Looks:
 
     def _in_turn(self, looks: Mapping[str, Look]) -> Mapping[str, Look]:
         """Those first that were passed over: else of many that are slow the first would be taken again and again."""
-        return {name: looks[name] for name in dict.fromkeys([*self._passed_over, *looks]) if name in looks}
+        self._passed_over = {name: None for name in self._passed_over if name in looks}
+        return {name: looks[name] for name in dict.fromkeys([*self._passed_over, *looks])}
 
     def _begin(self, name: str, look: Look) -> list[Future[bool]]:
         """Take a look apart. What is slow waits for the next round if too many are under way."""
