@@ -184,6 +184,28 @@ def test_a_configuration_that_moves_to_another_queue_is_found_there_only(store: 
     assert found(store, moved).state.version == 2
 
 
+def test_a_configuration_moves_with_what_events_did_to_it(store: Store) -> None:
+    first, second = new_queue(), new_queue()
+    one = put(store, configuration(first)).configuration
+
+    for number, queue in enumerate((first, second, first)):
+        entry = found(store, one)
+        new = event(own_id=f"event {number}", at=NOW + number)
+        assert store.apply_verdicts(entry.configuration.queue, [verdicts(entry, new)], now=NOW)[0].done
+        before = found(store, one)
+        told = (store.list_evaluations(one.uuid, limit=9), store.list_validations(one.uuid, limit=9))
+        goal = second if queue == first else first
+        moved = structs.replace(before.configuration, queue=goal)
+        state = structs.replace(before.state, version=before.state.version + 1)
+        assert store.put_configurations([ConfigurationChange(moved, state, before.state.version)]) == [True]
+
+        assert (store.list_evaluations(one.uuid, limit=9), store.list_validations(one.uuid, limit=9)) == told
+        assert (len(told[0]), len(told[1])) == (number + 1, number + 1)
+        (there,) = store.load_configurations(goal, [one.uuid], event_ids=["event 0", new.id, "another"])
+        assert there is not None
+        assert there.known_events == {"event 0", new.id}
+
+
 @pytest.mark.parametrize(
     ("wanted", "hits", "misses"),
     [

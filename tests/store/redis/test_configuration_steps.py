@@ -14,6 +14,7 @@ from rota.store import Store, open_store
 from rota.store.contract.events import ConfigurationChange, ConfigurationEntry, Place
 from rota.store.redis.keys import CONFIGURATION_QUEUES, QueueKeys
 from rota.store.redis.link.scripts import ScriptCall
+from rota.store.redis.nouns.events.entries import histories_of
 from rota.store.redis.store import RedisStore
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, claim_one, enqueue, finish, new_queue, spec, succeed
@@ -107,9 +108,10 @@ def take_event(store: Store) -> None:
 
 
 def is_counted_once(store: Store, one: Configuration) -> ConfigurationEntry:
-    """An event comes to it once, and it is found, named and listed as it is there."""
+    """An event comes to it once, and it is found, named and listed as it is there, with all that events did."""
     (entry,) = reached(store)
     assert entry == found(store, one)
+    assert len(store.list_evaluations(one.uuid, limit=99)) == entry.state.evaluated
     assert store.configuration_uuid(one.name) == one.uuid
     assert store.list_configurations(limit=9).entries == [entry]
     assert one.uuid in {each.uuid for each in store.listening_configurations()}
@@ -315,6 +317,31 @@ def test_whoever_finishes_a_move_too_late_changes_nothing(open_again: OpenStore,
         if not is_cut:
             break
     assert seen > 0
+
+
+@ways
+def test_wherever_a_move_is_cut_short_what_events_did_moves_along(
+    open_again: OpenStore, store: Store, way: Way
+) -> None:
+    assert isinstance(store, RedisStore)
+    old, new = new_queue(), new_queue()
+    for number in count():
+        one = put(store, named_c(old)).configuration
+        take_event(store)
+        told = (store.list_evaluations(one.uuid, limit=9), store.list_validations(one.uuid, limit=9))
+
+        is_cut = way(open_again(), number, partial(move, one=one, queue=new))
+
+        assert is_counted_once(store, one)  # whoever comes across it brings it to its end
+        assert (store.list_evaluations(one.uuid, limit=9), store.list_validations(one.uuid, limit=9)) == told
+        assert (len(told[0]), len(told[1])) == (1, 1)
+        forget_all(store)
+        assert records(store, old, new) == 0
+        assert not any(
+            store._redis.exists(key) for queue in (old, new) for key in histories_of(QueueKeys(queue), one.uuid)
+        )
+        if not is_cut:
+            break
 
 
 def test_what_was_left_in_another_queue_does_not_count_and_is_forgotten(store: Store) -> None:

@@ -3,8 +3,8 @@ another is several, and whoever comes across one that is on its way brings it th
 
 The index `CONFIGURATION_QUEUES` says where each lives. One that is to move is first written where it is, as a new
 version that names the new queue: this decides, and from then on nothing there counts. Then it is written in the new
-queue, the index says so, and the old record is forgotten. Each step may be repeated, by anybody and however late, since
-no other record of a configuration has the version with which it moved.
+queue behind what events did to it, the index says so, and the old record is forgotten. Each step may be repeated, by
+anybody and however late, since no other record of a configuration has the version with which it moved.
 """
 
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ class RedisPlaces(RedisListening):
         """Bring a configuration whose record in a queue names another one there. If it is gone, or was brought further
         meanwhile, it is as if it had never been there."""
         one, version = moved.configuration, moved.state.version
-        self._arrive(moved)
+        self._arrive(queue, moved)
         index = [CONFIGURATION_QUEUES, CONFIGURATION_ARRIVALS, CONFIGURATION_MOVES]
         if not self._link.run("arrive_configuration", index, [one.uuid, one.queue, version]):
             self._forget_configurations_in(one.queue, [one], expected=version)
@@ -111,15 +111,28 @@ class RedisPlaces(RedisListening):
         if waits_for_jobs(one):
             self._change_awaited()  # whoever looked just now may have seen it in neither queue
 
-    def _arrive(self, moved: ConfigurationEntry) -> None:
+    def _arrive(self, source: str, moved: ConfigurationEntry) -> None:
         """Have it in the new queue, in this version or a later one. What is there of an older one was left over."""
         one, state = moved.configuration, moved.state
         is_there = False
         while not is_there:
             there = self._read_configurations_in(one.queue, [one.uuid])[0]
             version = self._version_in(one.queue, one.uuid)
+            if (version or 0) >= state.version:
+                return
+            self._bring_histories(source, one, version)
             change = ConfigurationChange(one, state, version)
-            is_there = (version or 0) >= state.version or self._put_configurations_in(one.queue, [(change, there)])[0]
+            is_there = self._put_configurations_in(one.queue, [(change, there)])[0]
+
+    def _bring_histories(self, source: str, one: Configuration, expected: int | None) -> None:
+        """What events did to it, which is all that there will be: nothing comes to it where it was."""
+        evaluations, *received = histories_of(self._keys_of(source), one.uuid)
+        told = self._redis.lrange(evaluations, 0, -1)
+        validations, event_ids = (self._redis.zrange(key, 0, -1, withscores=True) for key in received)
+        k = self._keys_of(one.queue)
+        args: list[Value] = [one.uuid, "" if expected is None else expected, len(told), len(validations), *told]
+        args += [part for row, received_at in [*validations, *event_ids] for part in (int(received_at), row)]
+        self._link.run("receive_histories", [k.configuration_states, *histories_of(k, one.uuid)], args)
 
     def _version_in(self, queue: str, uuid: str) -> int | None:
         """Of what is written in one queue, also if it cannot be read."""
