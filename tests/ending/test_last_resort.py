@@ -44,6 +44,28 @@ with LastResort() as last_resort:
     time.sleep(3_600)
 """
 
+CANCELLED_AS_IT_ASKS = """
+import threading
+from rota.ending.last_resort import LastResort
+
+asks, may_answer = threading.Event(), threading.Event()
+
+def ask():
+    asks.set()
+    may_answer.wait()
+    return False
+
+with LastResort() as last_resort:
+    last_resort.set(0.0, 7, unless=ask)
+    asks.wait()
+    last_resort.cancel()
+    may_answer.set()
+for thread in threading.enumerate():
+    if thread.name == "rota-last-resort":
+        thread.join()
+print("goes on")
+"""
+
 
 def run(code: str) -> tuple[int, str]:
     """The exit code and what was said."""
@@ -62,3 +84,7 @@ def test_time_for_which_the_machine_stood_still_is_not_taken_from_the_leave() ->
 )
 def test_a_process_that_can_start_no_thread_is_ended(end: str, said: str) -> None:
     assert run(CAN_START_NO_THREAD % end) == (7, said)
+
+
+def test_a_process_that_has_found_its_end_while_it_was_asked_for_it_goes_on() -> None:
+    assert run(CANCELLED_AS_IT_ASKS) == (0, "goes on\n")

@@ -53,7 +53,8 @@ _TESTS = {
     "engine/jobs": f"tests/engine/jobs tests/engine/worker tests/server/routes tests/sdk {_ONE_STORE}",
     "engine/liveness": "tests/engine/liveness tests/engine/node tests/engine/observation/test_happenings.py"
     f" tests/server/routes/test_definitions.py tests/system/workers/test_liveness.py {_ONE_STORE}",
-    "engine/node": f"tests/engine/node tests/engine/liveness tests/host {_ONE_STORE}",
+    "engine/node": "tests/engine/node tests/engine/liveness tests/engine/worker/test_stopping.py tests/host"
+    f" {_ONE_STORE}",
     "engine/observation": f"tests/engine/observation tests/engine/node tests/server/routes/test_system.py {_ONE_STORE}",
     "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py tests/server/routes/test_schedules.py"
     f" tests/cli/time tests/server/auth/test_rights.py {_ONE_STORE}",

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
-from rota.engine.worker.pending_settlements import tellable
+from rota.clock import ManualClock
+from rota.engine.worker.logs.log_stream import LogStream
+from rota.engine.worker.pending_settlements import PendingSettlements, tellable
 from rota.model.job import Claim, JobSpec, JobState
 from rota.model.runs.outcome import Outcome, OutcomeKind, failed, succeeded
 from rota.model.runs.retry import RetryPolicy
@@ -47,6 +49,20 @@ def test_an_attempt_of_a_job_that_returns_is_looked_at_as_well() -> None:
 @pytest.mark.parametrize("one", [settled(succeeded({"a": 1})), settled(failed({"message": "no"}), AGAIN)])
 def test_what_can_be_told_stays_as_it_is(one: Settlement) -> None:
     assert tellable(one, 20) is one
+
+
+def test_ends_that_could_not_be_told_go_before_those_that_came_meanwhile() -> None:
+    pending = PendingSettlements(LogStream(ManualClock()))
+    first, second, third = (settled(succeeded({"number": number})) for number in range(3))
+    pending.add(first)
+    pending.add(second)
+    told, batches = pending.take(at_once=False)
+    pending.add(third)
+
+    pending.put_back(told, batches)
+
+    assert (len(pending), pending.can_be_told) == (3, True)
+    assert pending.take(at_once=False) == ([first, second, third], [])
 
 
 @pytest.mark.stores("sqlite-memory", "redis")

@@ -110,6 +110,15 @@ def test_history_is_kept_within_its_bytes(server: RedisServer, part: str) -> Non
     store.close()
 
 
+def test_history_within_its_number_need_not_fill_its_bytes(server: RedisServer) -> None:
+    store, queue = open_store(f"{server.url}?history_max_bytes=60000"), new_queue()
+    ids = ended_jobs(store, queue, 40, results="x" * 2_000)
+
+    assert store.trim_history(queue, ended_before=0, keep=3, limit=100) == 37
+    assert [job is not None for job in store.find_jobs(ids)] == [False] * 37 + [True] * 3
+    store.close()
+
+
 LARGE = "x" * 20_000
 
 

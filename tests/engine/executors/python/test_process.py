@@ -56,6 +56,11 @@ def test_failures_are_told_as_in_a_thread(runner: asyncio.Runner) -> None:
     assert call(runner, "add", c=1).kind is OutcomeKind.REFUSED
 
 
+def test_programs_that_a_job_starts_have_nothing_of_the_way_to_its_node(runner: asyncio.Runner) -> None:
+    """They could answer for it, or keep it from ending."""
+    assert call(runner, "tell_what_programs_inherit").results == []
+
+
 def test_a_large_result_comes_through_whole(runner: asyncio.Runner) -> None:
     run = make_run({"function": "builtins:sorted", "process": True}, {"iterable": []})
     assert runner.run(PythonExecutor().run(run)).kind is not OutcomeKind.SUCCEEDED  # it takes no keyword argument
