@@ -96,6 +96,8 @@ def test_a_group_that_may_not_be_joined_is_told(guarded: Kafka) -> None:
 def test_a_producer_that_met_a_fatal_error_is_made_anew(guarded: Kafka, caplog: pytest.LogCaptureFixture) -> None:
     guarded.make_topic(guarded.due, {})
     with (
+        # It finds the topic, or its record would be refused for that before the brokers refuse the producer.
+        ruled(guarded, ResourceType.TOPIC, "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW),
         forbidden(guarded, ResourceType.TOPIC, "*", AclOperation.WRITE),
         forbidden(guarded, ResourceType.BROKER, CLUSTER, AclOperation.IDEMPOTENT_WRITE),
     ):
