@@ -26,6 +26,7 @@ from rota.moving.apscheduler.triggers.date import DateTrigger
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
 from tests.engine.working import until
 from tests.patience import DEADLINE_S
+from tests.servers import wait_until
 
 ran = threading.Semaphore(0)
 loops: list[asyncio.AbstractEventLoop] = []
@@ -298,7 +299,7 @@ def test_a_scheduler_in_a_thread_that_is_ended_at_once_ends_and_can_be_started_a
 
 
 def test_a_blocking_scheduler_that_is_ended_before_it_has_begun_ends(folder: Path) -> None:
-    scheduler = BlockingScheduler()
+    scheduler, threads_before = BlockingScheduler(), threading.enumerate()
     scheduler.add_listener(lambda event: scheduler.shutdown(), EVENT_SCHEDULER_STARTED)
     with pytest.raises(SchedulerNotRunningError):
         scheduler.shutdown()
@@ -310,6 +311,7 @@ def test_a_blocking_scheduler_that_is_ended_before_it_has_begun_ends(folder: Pat
     assert not starting.is_alive()
     assert not scheduler.running
     scheduler.__rota_app__.close()
+    wait_until(lambda: set(threading.enumerate()) <= set(threads_before), "nobody stops what comes after it")
 
 
 def test_a_store_may_outlive_the_program(folder: Path) -> None:

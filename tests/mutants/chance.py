@@ -46,7 +46,7 @@ _TESTS = {
     f" {_ONE_STORE}",
     "engine/doctor": "tests/cli/operations/test_doctor.py tests/server/routes/test_doctor.py",
     "engine/events": "tests/engine/events tests/seeds/test_004_events.py tests/server/routes/test_events.py"
-    f" {_ONE_STORE}",
+    f" tests/cli/events {_ONE_STORE}",
     "engine/executors": "tests/engine/executors tests/engine/worker/test_worker.py tests/sdk/tasks/test_tasks.py"
     f" {_ONE_STORE}",
     "engine/housekeeping": f"tests/engine/housekeeping tests/cli/operations {_ONE_STORE}",
@@ -93,7 +93,7 @@ _TESTS = {
     "server": "tests/server tests/sdk/test_client.py --ignore=tests/server/attacks -k 'not redis and not schemathesis'",
     "server/docs": "tests/server/test_schemathesis.py tests/server/routes tests/server/auth/test_matrix.py"
     f" {_ONE_STORE}",
-    "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
+    "server/pages": f"tests/server/pages tests/server/gate tests/browser {_ONE_STORE}",
     "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
     "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"
     f" {_ONE_STORE}",
