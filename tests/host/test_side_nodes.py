@@ -1,6 +1,7 @@
 """A process that serves more than one queue is as well as the worst of its nodes."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rota.dialects import registry
 from rota.dialects.sync_tasks.tasks import Tasks
 from rota.engine.definitions.file import Wanted
 from rota.engine.executors.executor import Run
+from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.errors import NodeStrained, NotFound
 from rota.host.host import Host
@@ -111,6 +113,31 @@ def test_a_side_node_that_ends_leaves_the_executors_to_the_others(folder: Path, 
         await life
 
         assert host.engine.executors.get("bash") is executor
+
+    asyncio.run(scene())
+
+
+def test_a_side_node_that_is_stopped_while_it_is_opened_ends(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        host, stopping = open_host(folder, opened), asyncio.Event()
+        opening, may_open, beside = threading.Event(), threading.Event(), host.node.beside
+
+        def open_late(options: NodeOptions) -> Node:
+            opening.set()
+            may_open.wait(DEADLINE_S)
+            return beside(options)
+
+        monkeypatch.setattr(host.node, "beside", open_late)
+        side = side_node(host)
+        life = asyncio.create_task(side.run(stopping))
+        await until(opening.is_set, "the node to be opened")
+
+        side.request_stop()
+        may_open.set()
+
+        await asyncio.wait_for(life, DEADLINE_S)
 
     asyncio.run(scene())
 

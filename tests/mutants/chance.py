@@ -42,8 +42,7 @@ _TESTS = {
     " tests/cli/operations/test_key.py",
     "engine/bridge": f"tests/engine/bridge tests/engine/events tests/engine/jobs tests/engine/worker {_ONE_STORE}",
     "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server/routes"
-    " tests/cli/definitions"
-    f" {_ONE_STORE}",
+    f" tests/cli/definitions tests/sdk/tasks/test_declaring.py {_ONE_STORE}",
     "engine/doctor": "tests/cli/operations/test_doctor.py tests/server/routes/test_doctor.py",
     "engine/events": "tests/engine/events tests/seeds/test_004_events.py tests/server/routes/test_events.py"
     f" tests/cli/events {_ONE_STORE}",

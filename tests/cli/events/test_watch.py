@@ -1,7 +1,7 @@
 """`rota watch` through a server that takes only so much, and not always."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -24,13 +24,17 @@ pytest.importorskip("watchfiles")
 
 
 class Away:
-    """In front of an app: refuses the first so many events, as one whose store cannot be reached."""
+    """In front of an app: refuses the first so many events, as one whose store cannot be reached. Something may happen
+    whenever events come."""
 
-    def __init__(self, app: ASGIApp, times: int) -> None:
+    def __init__(self, app: ASGIApp, times: int, meanwhile: Callable[[], object]) -> None:
         self._app = app
         self._left = times
+        self._meanwhile = meanwhile
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/api/events":
+            self._meanwhile()
         if scope["path"] != "/api/events" or not self._left:
             await self._app(scope, receive, send)
             return
@@ -40,10 +44,12 @@ class Away:
 
 
 @contextmanager
-def watching(folder: Path, inbox: Path, *, away: int = 0) -> Iterator[RotaProcess]:
+def watching(
+    folder: Path, inbox: Path, *, away: int = 0, meanwhile: Callable[[], object] = lambda: None
+) -> Iterator[RotaProcess]:
     store = open_store("sqlite:///rota.db")
     api = make_api(store)
-    with serving(Away(make_app(api), away)) as address:
+    with serving(Away(make_app(api), away, meanwhile)) as address:
         variables = {"ROTA_SERVER": address, "ROTA_API_KEY": KEY}
         with RotaProcess(["watch", str(inbox), "--existing"], folder, **variables) as process:
             yield process
@@ -65,6 +71,17 @@ def test_files_are_told_although_the_store_was_away_when_they_came(folder: Path)
         assert watch.stop() == 0
 
     assert len([line for line in watch.stderr if "tried again" in line]) == 1
+
+
+def test_a_file_that_comes_while_those_that_were_there_are_told_is_told_too(folder: Path) -> None:
+    inbox = folder / "inbox"
+    inbox.mkdir()
+    (inbox / "old.csv").touch()
+
+    with watching(folder, inbox, meanwhile=(inbox / "new.csv").touch) as watch:
+        for name in ("old.csv", "new.csv"):
+            watch.until(lambda name=name: f"{inbox / name}\n" in watch.stdout, f"{name} to be told")  # type: ignore[misc]
+        assert watch.stop() == 0
 
 
 def test_more_files_than_a_server_takes_at_a_time_are_told(folder: Path) -> None:
