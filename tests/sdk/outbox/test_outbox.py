@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -171,8 +172,10 @@ def test_a_driver_that_marks_values_in_another_way_is_refused(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "a_driver", driver)
     kind = type("Connection", (UnknownDatabase,), {"__module__": "a_driver.connections"})
 
-    with pytest.raises(InvalidInput, match="marks values by 'named'; known are qmark and format"):
-        relay_rows(kind(sqlite3.connect(":memory:")), lambda requests: ())
+    with closing(sqlite3.connect(":memory:")) as db:
+        named = kind(db)
+        with pytest.raises(InvalidInput, match="marks values by 'named'; known are qmark and format"):
+            relay_rows(named, lambda requests: ())
 
 
 class UnknownDatabase:
